@@ -19,7 +19,7 @@ function(tmemsim_library name)
 endfunction()
 
 function(tmemsim_warnings target)
-  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow -Wconversion -Wno-sign-conversion)
+  target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
   if(TMEMSIM_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
