@@ -10,6 +10,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 #include <optional>
 #include <span>
 #include <string>
@@ -44,6 +45,8 @@ struct Swizzle {
   bool operator==(const Swizzle&) const = default;
 };
 
+std::int64_t apply(const Swizzle& swizzle, std::int64_t m);
+
 struct TileLayout {
   std::vector<Iter> shard;
   std::vector<Iter> replica;
@@ -58,8 +61,15 @@ inline std::int64_t& at(Point& point, Axis axis) { return point[static_cast<std:
 inline std::int64_t at(const Point& point, Axis axis) { return point[static_cast<std::size_t>(axis)]; }
 
 // Notation -> layout. The Reason of a failure carries text_offset (caret into the notation).
+// With `names`, a name may stand wherever an integer stands, and integer expressions (+ - * / % and parentheses) too:
+// S[(64,2,n/2):(1@TLane,64@TLane,1@TCol)].
 Result<TileLayout> parse_layout(std::string_view notation);
+Result<TileLayout> parse_layout(std::string_view notation, const std::map<std::string, std::int64_t>& names);
 std::string to_string(const TileLayout& layout);
+
+// Why a layout that was put together by hand is no layout (extent below 1, size or coordinates beyond 64 bits, swizzle
+// parameters out of range); nothing when it is one. Every layout that parse_layout and the operations return has none.
+std::optional<Reason> problem_with(const TileLayout& layout);
 
 // Row-major layout of `shape` on axis m: S[(shape):(row-major strides)].
 TileLayout row_major(std::span<const std::int64_t> shape);
