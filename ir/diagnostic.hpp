@@ -48,6 +48,19 @@ class InputError : public std::exception {
 // Throws InputError at `at` in `files`, taking the line for the caret from the file's text.
 [[noreturn]] void input_error(const std::vector<SourceFile>& files, SourceLoc at, std::string message, std::string hint = {});
 
+// The tool cannot do this and says so (exit 4): never a guess.
+class Unsupported : public std::exception {
+ public:
+  explicit Unsupported(std::string reason, SourceLoc at = {}) : reason_(std::move(reason)), at_(at) {}
+  const std::string& reason() const { return reason_; }
+  SourceLoc at() const { return at_; }
+  const char* what() const noexcept override { return reason_.c_str(); }
+
+ private:
+  std::string reason_;
+  SourceLoc at_;
+};
+
 // "file:3:7: error: message", the line, the caret, "hint: ..."; ends with a newline.
 std::string format(const Diagnostic& diagnostic);
 

@@ -1,0 +1,19 @@
+// The two lists of operations: the only places that name them all.
+#pragma once
+
+#include "ir/ops/barrier.hpp"
+#include "ir/ops/tcgen05_alloc.hpp"
+#include "ir/ops/tcgen05_ldst.hpp"
+#include "ir/ops/thread.hpp"
+#include "ir/ops/tile.hpp"
+
+namespace tmemsim {
+
+using MachineOps = OpList<TcgenAlloc, TcgenDealloc, TcgenRelinquish, TcgenLd, TcgenSt, TcgenWaitLd, TcgenWaitSt, TcgenFenceBefore,
+                          TcgenFenceAfter, BarrierSync, BarrierArrive, WarpSync, ElectSync, Load, Store, Move, AddS32, AddF32,
+                          SetPredicate>;
+using TileOps = OpList<Copy, CopyAsync, Fill>;
+
+static_assert(MachineOps::names_differ() && TileOps::names_differ());
+
+}  // namespace tmemsim
