@@ -17,13 +17,13 @@
 #include <vector>
 
 #include "ir/expr.hpp"
+#include "ir/target.hpp"
 
 namespace tmemsim {
 
 enum class Who : std::uint8_t { thread, warp_aligned, warp, cta, cluster };  // who takes part in one instance
 enum class Async : std::uint8_t { none, ld, st, mma, cp, shift, bulk };      // agent whose completion counts
 enum class Choice : std::uint8_t { none, leader, poll, placement, winner };  // outcome that the ISA leaves open
-enum class Needs : std::uint8_t { nothing, sm_80, sm_90, tcgen05, tcgen05_shift, tcgen05_i8 };  // ir/target.hpp says who has it
 
 struct Row {
   std::string_view name;     // PTX name without type and alignment suffixes
