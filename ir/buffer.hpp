@@ -47,9 +47,10 @@ struct Buffer {
   bool operator==(const Buffer&) const = default;
 };
 
+// Sizes. Of a verified buffer they are exact; of any other they saturate instead of overflowing (negative extents count as 0).
 std::int64_t element_count(const Buffer& buffer);          // product of the shape
 TileLayout layout_of(const Buffer& buffer);                 // the declared layout, or the default one
-std::int64_t byte_size(const Buffer& buffer);              // global, shared: bytes from the first to the last element, padding included
+std::int64_t byte_size(const Buffer& buffer);              // global, shared: bytes from slot 0 to the last element, padding included
 int register_count(const Buffer& buffer);                  // local: 32-bit rows of one thread
 std::int64_t tmem_columns(const Buffer& buffer);           // tmem: 32-bit columns from `column` on
 
