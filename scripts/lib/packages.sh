@@ -1,0 +1,36 @@
+# Sourced by the scripts: installs the packages that are missing, with apt, on Debian 12 and Ubuntu 24.04.
+# As root or with a sudo that asks nothing it installs; otherwise it prints the line to run, and stops.
+
+missing_packages() {
+  command -v c++ > /dev/null || echo g++
+  command -v cmake > /dev/null || echo cmake
+  command -v ninja > /dev/null || command -v make > /dev/null || echo ninja-build
+  for package in libfmt-dev libyaml-cpp-dev nlohmann-json3-dev libeigen3-dev libcli11-dev catch2; do
+    case "$(dpkg-query -W -f '${db:Status-Status}' "$package" 2> /dev/null)" in
+      installed) ;;
+      *) echo "$package" ;;
+    esac
+  done
+}
+
+need_packages() {
+  command -v dpkg-query > /dev/null || return 0  # another system: CMake says what it does not find
+  missing=$(missing_packages | tr '\n' ' ')
+  missing=${missing% }
+  [ -n "$missing" ] || return 0
+  if [ "$(id -u)" = 0 ]; then
+    as_root=
+  elif sudo -n true 2> /dev/null; then
+    as_root="sudo -n"
+  else
+    echo "Some packages are missing. Run this line, then this script again:" >&2
+    echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $missing" >&2
+    exit 1
+  fi
+  echo "Installing: $missing" >&2
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 &&
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2 || {
+    echo "apt-get could not install: $missing" >&2
+    exit 1
+  }
+}
