@@ -3,6 +3,8 @@
 //   layout  = [ "Swizzle" "(" n "," n "," n ["," "inner" | "outer"] ")" [ "o" ] ] [ sum ]
 //   sum     = [ sign ] term { sign term }          sign = "+" | "-"
 //   term    = "S" iters | "R" iters | product [ "@" axis ]
+//   layout  = name "(" [ argument { "," argument } ] ")"       a factory of factories.hpp
+//   argument = [ key "=" ] ( expression | word | "word" | "(" list of expressions ")" )
 //   iters   = "[" extents [ ":" strides ] "]"      without strides: row-major on m (S only)
 //   extents = list of expressions, in parentheses or bare
 //   strides = list of: expression [ "@" axis ] | axis | "axis" | ( expression , "axis" )
@@ -15,6 +17,7 @@
 
 #include "ir/checked.hpp"
 #include "ir/diagnostic.hpp"
+#include "ir/layout/factories.hpp"
 #include "ir/layout/tile_layout.hpp"
 
 namespace tmemsim {
@@ -37,7 +40,9 @@ class Parser {
   TileLayout layout() {
     if (text_.size() > most_text) fail(0, fmt::format("the notation is longer than {} characters", most_text));
     TileLayout result;
-    if (take_word("Swizzle")) {
+    if (is_factory(peek_word())) {
+      result = factory();
+    } else if (take_word("Swizzle")) {
       result.swizzle = swizzle();
       if (take_word("o") || take('.')) {
         sum(result);
@@ -120,15 +125,22 @@ class Parser {
     at_ += word.size();
     return axis_at(start, word);
   }
-  std::optional<Axis> quoted_axis() {
+  std::optional<std::string_view> quoted() {
     skip_space();
     if (at_ >= text_.size() || (text_[at_] != '"' && text_[at_] != '\'')) return std::nullopt;
     const char quote = text_[at_];
     const std::size_t start = at_ + 1;
     const std::size_t end = text_.find(quote, start);
-    if (end == std::string_view::npos) fail(at_, "the quoted name of the axis does not end");
+    if (end == std::string_view::npos) fail(at_, "the quoted word does not end");
     at_ = end + 1;
-    return axis_at(start, text_.substr(start, end - start));
+    return text_.substr(start, end - start);
+  }
+  std::optional<Axis> quoted_axis() {
+    skip_space();
+    const std::size_t start = at_ + 1;
+    const auto word = quoted();
+    if (!word) return std::nullopt;
+    return axis_at(start, *word);
   }
 
   // Integer expressions.
@@ -401,6 +413,63 @@ class Parser {
     alone.swizzle = result;
     if (const auto reason = problem_with(alone)) fail(start, reason->text);
     return result;
+  }
+
+  TileLayout factory() {
+    const std::size_t start = at_;
+    FactoryCall call;
+    call.name = peek_word();
+    at_ += call.name.size();
+    need('(', "after the name");
+    while (!next_is(')')) {
+      const std::size_t before = at_;
+      const std::string key(peek_word());
+      at_ += key.size();
+      if (!key.empty() && take('=')) {
+        if (!call.named.emplace(key, value()).second) fail(before, fmt::format("'{}' is given twice", key));
+      } else {
+        at_ = before;
+        call.values.push_back(value());
+      }
+      if (!take(',')) break;
+    }
+    need(')', "to close the arguments");
+    const auto made = call_factory(call);
+    if (!made) fail(start, made.reason().text);
+    return *made;
+  }
+  FactoryValue value() {
+    skip_space();
+    if (const auto text = quoted()) return std::string(*text);
+    // A word that is no name and no number: f16, 16x64b, D.
+    std::size_t end = at_;
+    bool letters = false;
+    for (; end < text_.size() && word_char(text_[end]); ++end) letters = letters || std::isalpha(static_cast<unsigned char>(text_[end]));
+    const std::string word(text_.substr(at_, end - at_));
+    if (letters && !names_.count(word)) {
+      at_ = end;
+      return word;
+    }
+    if (!next_is_tuple()) return expression();
+    std::vector<std::int64_t> tuple;
+    take('(');
+    while (!next_is(')')) {
+      tuple.push_back(expression());
+      if (!take(',')) break;
+    }
+    need(')', "to close the tuple");
+    return tuple;
+  }
+  // A parenthesis with a comma in it.
+  bool next_is_tuple() {
+    if (!next_is('(')) return false;
+    int depth = 0;
+    for (std::size_t k = at_; k < text_.size(); ++k) {
+      if (text_[k] == '(') ++depth;
+      if (text_[k] == ')' && --depth == 0) return false;
+      if (text_[k] == ',' && depth == 1) return true;
+    }
+    return false;
   }
 
   std::size_t problem_offset(const Reason& reason) const {
