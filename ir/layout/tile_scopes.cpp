@@ -166,6 +166,7 @@ Result<TileLayout> split_scopes(const TileLayout& layout, Scope scope) {
     add_offset(result.offset, split->coarse, offset.value / split->unit);
     add_offset(result.offset, split->fine, offset.value % split->unit);
   }
+  std::sort(result.offset.begin(), result.offset.end(), [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
   return result;
 }
 

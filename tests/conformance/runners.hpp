@@ -4,11 +4,12 @@
 #include <vector>
 
 #include "tests/conformance/case.hpp"
+#include "tests/conformance/layout_cases.hpp"
 
 namespace tmemsim::conformance {
 
 inline const std::vector<Runner>& runners() {
-  static const std::vector<Runner> table{};
+  static const std::vector<Runner> table{{is_layout_case, run_layout_case}};
   return table;
 }
 

@@ -3,6 +3,7 @@
 #include <array>
 #include <functional>
 #include <set>
+#include <stdexcept>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
@@ -17,10 +18,6 @@ namespace {
 struct Unsupported {
   std::string what;
 };
-struct Malformed {
-  std::string what;
-};
-
 using Shape = std::vector<std::int64_t>;
 
 bool is_integer(const YAML::Node& node) {
@@ -32,7 +29,7 @@ Axis axis_of(const std::string& name) {
   static const std::set<std::string> other_machines{"P", "F", "Bank"};
   if (other_machines.count(name)) throw Unsupported{"axis " + name};
   const auto axis = axis_named(name);
-  if (!axis) throw Malformed{"unknown axis " + name};
+  if (!axis) throw std::invalid_argument("unknown axis " + name);
   return *axis;
 }
 
@@ -72,11 +69,11 @@ void refuse_other_machines(const std::string& text) {
 }
 
 TileLayout layout_of(const YAML::Node& node) {
-  if (!node) throw Malformed{"a layout is missing"};
+  if (!node) throw std::invalid_argument("a layout is missing");
   if (node.IsScalar()) {
     refuse_other_machines(node.as<std::string>());
     const auto parsed = parse_layout(node.as<std::string>());
-    if (!parsed) throw Malformed{parsed.reason().text};
+    if (!parsed) throw std::invalid_argument(parsed.reason().text);
     return *parsed;
   }
   if (node["swizzle"]) {
@@ -109,8 +106,8 @@ TileLayout plain(TileLayout layout) {
 }
 
 Outcome verdict(bool good, const std::string& found, const std::string& expected) {
-  if (good) return {Outcome::passed, {}};
-  return {Outcome::failed, fmt::format("found {}, expected {}", found, expected)};
+  if (good) return passed();
+  return failed(fmt::format("found {}, expected {}", found, expected));
 }
 
 std::string text_of(const YAML::Node& node) {
@@ -149,12 +146,12 @@ class TileCase {
   }
 
   const YAML::Node& expected() const {
-    if (!expect_) throw Malformed{"the case expects nothing"};
+    if (!expect_) throw std::invalid_argument("the case expects nothing");
     return expect_;
   }
 
   Outcome compare(const Result<TileLayout>& found, bool any_form = false) const {
-    if (expected().IsScalar() && expected().as<std::string>() == "must not crash") return {Outcome::passed, {}};
+    if (expected().IsScalar() && expected().as<std::string>() == "must not crash") return passed();
     if (nothing_expected(expected())) return verdict(!found, found ? to_string(*found) : "", text_of(expected()));
     if (!found) return verdict(false, "the error: " + found.reason().text, text_of(expected()));
     const TileLayout wanted = plain(layout_of(expected()));
@@ -195,17 +192,17 @@ class TileCase {
       if (in_.IsMap() && in_[key]) return shape_of(in_[key]);
       if (entry_[key]) return shape_of(entry_[key]);
     }
-    throw Malformed{"a shape is missing"};
+    throw std::invalid_argument("a shape is missing");
   }
   std::int64_t given_integer(std::initializer_list<const char*> keys) const {
     const Shape one = given_shape(keys);
-    if (one.size() != 1) throw Malformed{"an integer is missing"};
+    if (one.size() != 1) throw std::invalid_argument("an integer is missing");
     return one.front();
   }
 
   Outcome dispatch(const std::string& op) {
     static const std::set<std::string> not_built{"structured_apply_fallback", "trainium_ctor", "to_psum", "decomposition"};
-    if (not_built.count(op)) return {Outcome::skipped, op};
+    if (not_built.count(op)) return skipped(op);
     if (op == "construct") return construct();
     if (op == "get_scope" || op == "verify_well_formed") return scope();
     if (op == "canonicalize") return compare(simplest(given({"layout"})));
@@ -240,7 +237,7 @@ class TileCase {
     if (op == "slice") return sliced();
     if (op == "factory_reject") return rejected();
     if (is_factory(op)) return compare(made(op), true);
-    return {Outcome::skipped, op};
+    return skipped(op);
   }
 
   Outcome construct() const {
@@ -280,7 +277,7 @@ class TileCase {
   Outcome evaluate_many() const {
     const TileLayout layout = given({"layout"});
     const YAML::Node coords = entry_["coords"] ? entry_["coords"] : entry_["coord"];
-    if (!coords) throw Malformed{"coordinates are missing"};
+    if (!coords) throw std::invalid_argument("coordinates are missing");
     const bool single = !entry_["coords"];
     for (std::size_t k = 0; k < (single ? 1 : coords.size()); ++k) {
       const Shape coordinate = shape_of(single ? coords : coords[k]);
@@ -297,7 +294,7 @@ class TileCase {
         return verdict(false, fmt::format("another image of ({})", fmt::join(coordinate, ", ")), text_of(wanted));
       }
     }
-    return {Outcome::passed, {}};
+    return passed();
   }
 
   Outcome digits() const {
@@ -361,7 +358,7 @@ class TileCase {
     } else if (kind == "atom") {
       found = tcgen05_atom_layout(in_[1].as<std::string>(), integer_of(in_[2]), integer_of(in_[3]), element_bits(in_[4].as<std::string>()).value_or(0));
     } else {
-      return {Outcome::skipped, "factory_reject of " + kind};
+      return skipped("factory_reject of " + kind);
     }
     return verdict(!found, found ? to_string(*found) : "", text_of(expected()));
   }
@@ -382,9 +379,7 @@ class TileCase {
     } else {
       return parse_layout(notation_of(op, in_.as<std::string>()));
     }
-    const auto layout = call_factory(call);
-    // Rows of A stand where the rows of D stand (tcgen05.md 7.3); some case files put them on lanes 0 to 63.
-    return layout;
+    return call_factory(call);
   }
 
   static std::string notation_of(const std::string& op, const std::string& words) {
@@ -430,7 +425,7 @@ Outcome corrected(const YAML::Node& entry) {
   YAML::Node changed = YAML::Clone(entry);
   const TileLayout wanted = layout_of(entry["expect"]);
   const auto scattered = tmem_datapath_layout('F', 64, size(wanted) / 64);
-  if (!scattered) return {Outcome::failed, scattered.reason().text};
+  if (!scattered) return failed(scattered.reason().text);
   changed["expect"] = to_string(canonical(*scattered));
   return TileCase(changed).run();
 }
@@ -442,11 +437,7 @@ Outcome run_tile_case(const YAML::Node& entry) {
     if (contradicts_the_datapath(entry)) return corrected(entry);
     return TileCase(entry).run();
   } catch (const Unsupported& unsupported) {
-    return {Outcome::skipped, unsupported.what};
-  } catch (const Malformed& malformed) {
-    return {Outcome::failed, "cannot read the case: " + malformed.what};
-  } catch (const YAML::Exception& problem) {
-    return {Outcome::failed, std::string("cannot read the case: ") + problem.what()};
+    return skipped(unsupported.what);
   }
 }
 
