@@ -24,10 +24,14 @@ struct Step {
   };
   Kind kind = Kind::end;
   const Stmt* stmt = nullptr;      // in Program::kernel
-  Where where;                     // of the statement, narrowed by everything around it; other threads skip the step
-  std::uint32_t target = 0;        // branches: index of the next step. Skipped loops and ifs also go to `target`
+  // Of the statement, narrowed by everything around it. Threads that it leaves out go to the next step, or, at branch_unless
+  // and loop_enter, to `after`: so nobody else is inside a loop or an `if`, and what stands in one that is run by an elected
+  // lane is narrowed by its lanes and warps only.
+  Where where;
+  std::uint32_t target = 0;        // branches: index of the next step
+  std::uint32_t after = 0;         // branch_unless, loop_enter: the step behind the whole statement
   std::uint16_t loop = 0;          // loop_enter, loop_next: loop slot
-  std::vector<std::uint16_t> loops_around;  // slots of the loops around the step, outermost first
+  std::vector<std::uint16_t> loops_around;  // slots of the loops around the statement, outermost first
 };
 
 struct LoopSlot {

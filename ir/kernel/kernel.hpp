@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <optional>
 #include <string>
 #include <variant>
@@ -110,12 +111,17 @@ std::optional<BufferId> buffer_named(const Kernel& kernel, std::string_view name
 // Sets Stmt::path everywhere, from the structure.
 void number_statements(Kernel& kernel);
 
-// The threads that both allow (an inner `where` narrows an outer one); lanes and elect of the inner one win over none.
+// Calls `visit` for each body that stands inside a statement, in the order in which they are written.
+void for_each_body(Stmt& stmt, const std::function<void(Body&)>& visit);
+void for_each_body(const Stmt& stmt, const std::function<void(const Body&)>& visit);
+
+// The threads that both allow (an inner `where` narrows an outer one). Nobody is a span whose first is above its last. The
+// result may have lanes and elect: the leader among the active ones of these lanes.
 Where narrowed(const Where& outer, const Where& inner);
 // Lanes of a warp that `where` includes, elect left aside; 0 when the warp or CTA is not included.
 std::uint32_t lanes_of(const Where& where, std::uint32_t cta, std::uint32_t warp);
 // The execution scope that `where` names: lanes -> thread, one warp -> warp, an aligned group of four (or warpgroup) or a part
-// of one -> warpgroup, otherwise cta.
+// of one -> warpgroup, otherwise cta. Lanes 0..31 are whole warps; elect is a thread.
 Scope scope_of(const Where& where, const Launch& launch);
 
 // ---- kernel/print.cpp, kernel/parse.cpp: the text form, at both levels. parse(print(k)) == k. ----
