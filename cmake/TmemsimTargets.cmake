@@ -29,6 +29,9 @@ endfunction()
 
 function(tmemsim_warnings target)
   target_compile_options(${target} PRIVATE -Wall -Wextra -Wpedantic -Wshadow)
+  if(CMAKE_CXX_COMPILER_ID STREQUAL "GNU" AND CMAKE_CXX_FLAGS MATCHES "-fsanitize")
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)  # false alarms of g++ in instrumented code
+  endif()
   if(TMEMSIM_WERROR)
     target_compile_options(${target} PRIVATE -Werror)
   endif()
