@@ -123,6 +123,63 @@ void OperandParser::expect_end() {
   if (!at_end()) fail(at_, fmt::format("nothing may follow here, but '{}' does", text_.substr(at_, 16)));
 }
 
+std::string_view OperandParser::run_of(bool (*belongs)(char)) {
+  skip_blanks();
+  const std::size_t begin = at_;
+  while (at_ < text_.size() && belongs(text_[at_])) ++at_;
+  return text_.substr(begin, at_ - begin);
+}
+
+std::string OperandParser::quoted(std::string_view what) {
+  const std::size_t begin = at();
+  if (!accept("\"")) fail(begin, fmt::format("{} is missing here", what), "it stands in double quotes");
+  std::string text;
+  while (at_ < text_.size() && text_[at_] != '"') {
+    char c = text_[at_++];
+    if (c == '\\') {
+      const char kind = at_ < text_.size() ? text_[at_++] : '\0';
+      std::uint8_t code = 0;
+      switch (kind) {
+        case '"': case '\\': c = kind; break;
+        case 'n': c = '\n'; break;
+        case 't': c = '\t'; break;
+        case 'r': c = '\r'; break;
+        case 'x': {
+          const std::string_view digits = text_.substr(at_, 2);
+          const auto [end, error] = std::from_chars(digits.data(), digits.data() + digits.size(), code, 16);
+          if (error != std::errc() || digits.size() != 2 || end != digits.data() + 2) fail(at_, "two hexadecimal digits are missing after \\x");
+          at_ += 2;
+          c = static_cast<char>(code);
+          break;
+        }
+        default: fail(at_ - 1, "there is no such escape in a text", "there are \\\" \\\\ \\n \\t \\r \\xNN");
+      }
+    }
+    text += c;
+  }
+  if (at_ == text_.size()) fail(begin, "this text has no end", "a double quote is missing");
+  ++at_;
+  return text;
+}
+
+std::int64_t OperandParser::integer(std::string_view what, std::int64_t low, std::int64_t high) {
+  const std::size_t begin = at();
+  const Number value = number();
+  const std::int64_t* whole = std::get_if<std::int64_t>(&value);
+  if (whole == nullptr) fail(begin, fmt::format("{} must be an integer", what));
+  if (*whole < low || *whole > high) fail(begin, fmt::format("{} must be {} to {}, not {}", what, low, high, *whole));
+  return *whole;
+}
+
+std::uint64_t OperandParser::seed() {
+  const std::size_t begin = at();
+  std::uint64_t value = 0;
+  const auto [end, error] = std::from_chars(text_.data() + at_, text_.data() + text_.size(), value);
+  if (error != std::errc()) fail(begin, "a seed must be 0 to 18446744073709551615");
+  at_ = static_cast<std::size_t>(end - text_.data());
+  return value;
+}
+
 void OperandParser::unknown(std::size_t at, std::string_view word, std::string_view kind) const {
   std::vector<std::string_view> known;
   if (names_.buffers != nullptr) {
@@ -441,6 +498,8 @@ Where OperandParser::where() {
   while (true) {
     const std::size_t begin = at();
     const std::string_view word = peek_word();
+    // In the text form an operation may follow, and elect.sync is not `elect`.
+    if (text_.substr(at_ + word.size(), 1) == ".") break;
     const int kind = word == "cta"                                              ? 1
                      : word == "warp" || word == "warps" || word == "warpgroup" ? 2
                      : word == "lane" || word == "lanes" || word == "elect"     ? 3

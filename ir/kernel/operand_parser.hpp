@@ -1,7 +1,11 @@
 // Reads operands one after another from a text, leaving off where an operand can go no further.
 #pragma once
 
+#include <cstdint>
 #include <initializer_list>
+#include <string>
+#include <string_view>
+#include <vector>
 
 #include "ir/kernel/operand_text.hpp"
 
@@ -22,6 +26,11 @@ class OperandParser {
   bool accept_word(std::string_view word);
   std::string_view name(std::string_view what);  // TextError: "a name of ... is missing"
   void expect_end();
+  std::string_view run_of(bool (*belongs)(char));  // the characters here that belong, at least none
+  std::string quoted(std::string_view what);       // "..." with the escapes \" \\ \n \t \r \xNN
+  std::int64_t integer(std::string_view what, std::int64_t low, std::int64_t high);  // a literal of up to 64 bits
+  std::uint64_t seed();
+  [[noreturn]] void fail(std::size_t at, std::string message, std::string hint = {}) const;
   std::string_view text() const { return text_; }
   char next_char() { skip_blanks(); return at_ < text_.size() ? text_[at_] : '\0'; }
   void skip(std::size_t count) { at_ += count; }
@@ -45,7 +54,6 @@ class OperandParser {
   };
   void skip_blanks();
   std::int64_t literal();
-  [[noreturn]] void fail(std::size_t at, std::string message, std::string hint = {}) const;
   [[noreturn]] void unknown(std::size_t at, std::string_view word, std::string_view kind) const;
   Deep checked(Deep deep, std::size_t at) const;
   Deep binary(int weakest);
