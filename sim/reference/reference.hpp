@@ -1,6 +1,6 @@
-// The reference interpreter: runs the tile program on whole logical tensors, without threads, layouts or asynchrony.
+// The reference interpreter: runs the tile program on whole logical tensors, without threads' timing, layouts or asynchrony.
 // It shares no layout code and no number conversions with the rest: values are bits, fills and initial values are converted
-// here by its own rules (Eigen's half and bfloat16). Design section 8.1.
+// here by its own rules (naive.hpp). Design section 8.1.
 #pragma once
 
 #include <cstdint>
@@ -17,15 +17,20 @@ struct Tensor {
   std::vector<std::int64_t> shape;
   std::vector<std::uint64_t> bits;    // row-major; element bits in the low end
   std::vector<std::uint8_t> known;    // 1: the reference knows the element
+  std::vector<std::uint8_t> written;  // 1: a primitive (or an instruction with `means`) gave it its value
 };
 
 struct Outcome {
-  std::vector<Tensor> global;                         // by BufferId; empty shape for other spaces
-  std::vector<std::vector<Tensor>> per_cta;           // [cta][BufferId]: shared, local and tmem buffers
+  std::vector<Tensor> global;                // by BufferId; empty shape for other spaces
+  // [cta][BufferId]: shared, tmem, and local buffers of which the CTA has one (its layout spans the CTA, or the launch has one
+  // such warp or warpgroup); a tensor stays empty when nothing touched the buffer.
+  std::vector<std::vector<Tensor>> per_cta;
   std::uint64_t elements_copied = 0;
 };
 
-// `issued` is the order in which a run issued the primitives (and instructions with `means`); what any other data-moving
+// `issued` lists what a run issued. An entry with `complete` stands for every thread that the statement names; otherwise the
+// entries of one instance (same statement, CTA and loop values) together say which warps have issued it, and what is missing
+// leaves the destination unknown. Instances run in an order that keeps every warp's own order. What any other data-moving
 // instruction writes becomes unknown. Kernel: the one that ran (Level::machine, primitives kept in Lowered).
 Outcome run(const Kernel& kernel, std::span<const Issued> issued);
 

@@ -1,0 +1,222 @@
+#include "report/text.hpp"
+
+#include <algorithm>
+
+#include <fmt/format.h>
+
+#include "ir/dtype.hpp"
+
+namespace tmemsim::report {
+namespace {
+
+enum class Ink { plain, bold, red, yellow, green, blue, faint };
+
+class Page {
+ public:
+  Page(const RunResult& run, const TextOptions& options) : run_(run), options_(options) {}
+
+  std::string inked(Ink ink, std::string_view words) const {
+    if (!options_.colour || ink == Ink::plain) return std::string(words);
+    constexpr std::string_view codes[]{"", "1", "1;31", "1;33", "1;32", "1;36", "2"};
+    return fmt::format("\x1b[{}m{}\x1b[0m", codes[static_cast<int>(ink)], words);
+  }
+
+  void line(std::string_view words) { text_ += fmt::format("{}\n", words); }
+
+  // "file:3:7: " or "" when it is unknown.
+  std::string location(SourceLoc at) const {
+    if (!has_source(at)) return {};
+    return inked(Ink::bold, fmt::format("{}:{}:{}:", run_.kernel->files[at.file].name, at.line, std::max(1u, at.col))) + " ";
+  }
+
+  // The source line under its number, a caret below, and a remark behind the caret.
+  void source(SourceLoc at, Ink ink, std::string_view remark) {
+    if (!has_source(at)) return line(fmt::format("    {}", remark));
+    const std::string shown = source_line(at);
+    const std::size_t caret = std::min<std::size_t>(at.col > 0 ? at.col - 1 : 0, shown.size());
+    line(fmt::format("{}{}", inked(Ink::faint, fmt::format("{:>5} | ", at.line)), shown));
+    line(fmt::format("{}{}{}", inked(Ink::faint, "      | "), std::string(caret, ' '), inked(ink, fmt::format("^ {}", remark))));
+  }
+
+  void field(std::string_view label, std::string_view words) {
+    if (!words.empty()) line(fmt::format("  {} {}", inked(Ink::faint, fmt::format("{:>6}:", label)), words));
+  }
+
+  std::string take() && { return std::move(text_); }
+
+ private:
+  bool has_source(SourceLoc at) const { return run_.kernel && at.line > 0 && at.file < run_.kernel->files.size(); }
+
+  std::string source_line(SourceLoc at) const {
+    const std::string& all = run_.kernel->files[at.file].text;
+    std::size_t begin = 0;
+    for (std::uint32_t line = 1; line < at.line && begin != std::string::npos; ++line) {
+      begin = all.find('\n', begin);
+      if (begin != std::string::npos) ++begin;
+    }
+    if (begin == std::string::npos) return {};
+    std::string shown = all.substr(begin, std::min<std::size_t>(all.find('\n', begin) - begin, 160));
+    for (char& c : shown)
+      if (static_cast<unsigned char>(c) < 0x20 || static_cast<unsigned char>(c) >= 0x7f) c = c == '\t' ? ' ' : '?';
+    while (!shown.empty() && shown.back() == ' ') shown.pop_back();
+    return shown;
+  }
+
+  const RunResult& run_;
+  const TextOptions& options_;
+  std::string text_;
+};
+
+Ink ink_of(Severity severity) {
+  return severity == Severity::error ? Ink::red : severity == Severity::warning ? Ink::yellow : Ink::blue;
+}
+
+std::string range(std::pair<std::int64_t, std::int64_t> range) {
+  return range.first == range.second ? fmt::format("{}", range.first) : fmt::format("{}-{}", range.first, range.second);
+}
+
+std::string plural(std::uint64_t count, std::string_view word) { return fmt::format("{} {}{}", count, word, count == 1 ? "" : "s"); }
+
+std::string index_text(const std::vector<std::int64_t>& index) { return index.empty() ? "" : fmt::format("[{}]", fmt::join(index, ", ")); }
+
+std::string place_text(const Place& place) {
+  std::vector<std::string> parts;
+  if (!place.space.empty()) parts.push_back(place.space == "tmem" ? "tensor memory" : place.space == "register" ? "registers" : place.space);
+  if (!place.buffer.empty()) parts.push_back(place.buffer + index_text(place.index));
+  if (place.sm) parts.push_back(fmt::format("SM {}", *place.sm));
+  if (place.cta) parts.push_back(fmt::format("CTA {}", *place.cta));
+  const auto add = [&](std::string_view word, const std::optional<std::pair<std::int64_t, std::int64_t>>& pair) {
+    if (pair) parts.push_back(fmt::format("{}{} {}", word, pair->first == pair->second ? "" : "s", range(*pair)));
+  };
+  add("lane", place.lanes);
+  add("column", place.columns);
+  add("byte", place.bytes);
+  if (place.reg) parts.push_back(fmt::format("register {}", *place.reg));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void write_finding(Page& page, const Finding& finding) {
+  const Ink ink = ink_of(finding.severity);
+  page.line(fmt::format("{}{} {}", page.location(finding.at.at), page.inked(ink, fmt::format("{}: {}:", name(finding.severity), id(finding.verdict))),
+                        page.inked(Ink::bold, finding.message)));
+  page.source(finding.at.at, ink, describe(finding.at));
+  if (finding.other) page.source(finding.other->at, Ink::blue, describe(*finding.other));
+  page.field("where", place_text(finding.where));
+  if (finding.count > 1) page.field("count", fmt::format("{} instances (other lanes, warps, CTAs or iterations)", finding.count));
+  page.field("rule", finding.section.empty() || finding.section == "tool" ? finding.rule : fmt::format("{} [PTX ISA {}]", finding.rule, finding.section));
+  page.field("fix", finding.fix);
+  if (finding.profile_switch) page.field("switch", fmt::format("{}={}", finding.profile_switch->first, finding.profile_switch->second));
+  page.line("");
+}
+
+std::string value_text(Dtype dtype, std::uint64_t value, bool unwritten = false) {
+  const std::string bits_text = fmt::format("0x{:0{}x}", value, (bits(dtype) + 3) / 4);
+  if (unwritten) return fmt::format("{} (never written)", bits_text);
+  return fmt::format("{} (bits {})", format_value(dtype, value), bits_text);
+}
+
+std::string way_text(const Mismatch& mismatch) {
+  std::vector<std::string> parts;
+  if (mismatch.cta) parts.push_back(fmt::format("CTA {}", *mismatch.cta));
+  if (mismatch.thread) parts.push_back(fmt::format("thread {}", *mismatch.thread));
+  if (mismatch.reg) parts.push_back(fmt::format("register {}", *mismatch.reg));
+  if (mismatch.lane) parts.push_back(fmt::format("TMEM lane {}", *mismatch.lane));
+  if (mismatch.column) parts.push_back(fmt::format("column {}", *mismatch.column));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void write_mismatch(Page& page, const Mismatch& mismatch, std::uint64_t differing) {
+  const SourceLoc at = mismatch.at ? *mismatch.at : mismatch.written_by ? mismatch.written_by->at : SourceLoc{};
+  const std::string what = mismatch.buffer.empty() ? "a cell" : mismatch.buffer + index_text(mismatch.index);
+  page.line(fmt::format("{}{} {}", page.location(at), page.inked(Ink::red, "mismatch:"),
+                        page.inked(Ink::bold, fmt::format("{} differs from {}", what, mismatch.against))));
+  page.field("wanted", value_text(mismatch.dtype, mismatch.expected_bits));
+  page.field("found", value_text(mismatch.dtype, mismatch.actual_bits, mismatch.unwritten));
+  page.field("way", way_text(mismatch));
+  if (mismatch.written_by) page.source(mismatch.written_by->at, Ink::red, fmt::format("written by {}", describe(*mismatch.written_by)));
+  if (differing > 1) page.field("count", fmt::format("{} differ in all; this is the first", differing));
+  page.line("");
+}
+
+std::string summary(const RunResult& run) {
+  std::vector<std::string> parts;
+  if (run.status == Status::error || (run.status == Status::unsupported && run.unsupported)) return {};
+  parts.push_back(plural(run.steps, "step"));
+  if (run.compared() > 0) parts.push_back(fmt::format("{} compared", plural(run.compared(), "element")));
+  parts.push_back(run.all_schedules ? "holds for all schedules" : "holds for this schedule");
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+std::string headline(const RunResult& run) {
+  const auto count = [&](Severity severity) {
+    return static_cast<std::uint64_t>(std::count_if(run.findings.begin(), run.findings.end(), [&](const Finding& f) { return f.severity == severity; }));
+  };
+  std::vector<std::string> parts;
+  const std::uint64_t errors = count(Severity::error), warnings = count(Severity::warning), notes = count(Severity::note);
+  if (run.status == Status::findings) parts.push_back(plural(errors, "error"));
+  else parts.push_back(std::string(name(run.status)));
+  if (warnings > 0) parts.push_back(plural(warnings, "warning"));
+  if (notes > 0) parts.push_back(plural(notes, "note"));
+  return fmt::format("{}", fmt::join(parts, ", "));
+}
+
+void write_unordered(Page& page, const RunResult& run) {
+  constexpr std::size_t most = 4;
+  for (std::size_t i = 0; i < std::min(run.unordered.size(), most); ++i) {
+    page.line(fmt::format("{}{} nothing orders these two, so other schedules may end differently", page.location(run.unordered[i].first.at),
+                          page.inked(Ink::blue, "unordered:")));
+    page.source(run.unordered[i].first.at, Ink::blue, describe(run.unordered[i].first));
+    page.source(run.unordered[i].second.at, Ink::blue, describe(run.unordered[i].second));
+    page.line("");
+  }
+  if (run.unordered.size() > most) page.line(fmt::format("{} more unordered pairs", run.unordered.size() - most));
+}
+
+}  // namespace
+
+std::string lanes_text(std::uint32_t mask) {
+  std::vector<std::string> parts;
+  for (std::int64_t lane = 0; lane < 32;) {
+    if ((mask >> lane & 1) == 0) { ++lane; continue; }
+    std::int64_t last = lane;
+    while (last + 1 < 32 && (mask >> (last + 1) & 1)) ++last;
+    parts.push_back(range({lane, last}));
+    lane = last + 1;
+  }
+  return fmt::format("{}", fmt::join(parts, ","));
+}
+
+std::string describe(const Ref& ref) {
+  std::string text = ref.op;
+  if (!ref.label.empty()) text += fmt::format(" ({})", ref.label);
+  text += fmt::format(", CTA {}, warp {}", ref.cta, ref.warp);
+  if (ref.lanes != 0 && ref.lanes != ~0u) text += fmt::format(", lane{} {}", (ref.lanes & (ref.lanes - 1)) == 0 ? "" : "s", lanes_text(ref.lanes));
+  for (const auto& [variable, value] : ref.loop) text += fmt::format(", {}={}", variable, value);
+  return text;
+}
+
+std::string text(const RunResult& run, const TextOptions& options) {
+  Page page(run, options);
+  if (run.status == Status::error) {
+    page.line(run.reason);
+    return std::move(page).take();
+  }
+  for (const Finding& finding : run.findings)
+    if (finding.severity != Severity::note || options.notes) write_finding(page, finding);
+  if (const Mismatch* mismatch = run.mismatch())
+    write_mismatch(page, *mismatch, mismatch == (run.stated.first ? &*run.stated.first : nullptr) ? run.stated.differing : run.reference.differing);
+  write_unordered(page, run);
+  if (run.status == Status::unsupported) {
+    page.line(fmt::format("{}{} {}", run.unsupported_at ? page.location(*run.unsupported_at) : "", page.inked(Ink::yellow, "unsupported:"), run.reason));
+    if (run.unsupported_at) page.source(*run.unsupported_at, Ink::yellow, "");
+  }
+  for (const std::string& sentence : run.unmet) page.line(fmt::format("{} {}", page.inked(Ink::red, "expect:"), sentence));
+
+  const bool wanted = run.as_expected && run.status != Status::clean;
+  const std::string facts = summary(run);
+  page.line(fmt::format("{}: {}{}{}{}", page.inked(Ink::bold, run.instance), page.inked(run.as_expected ? Ink::green : Ink::red, headline(run)),
+                        wanted ? ", as expected" : "", facts.empty() ? "" : "; ", facts));
+  return std::move(page).take();
+}
+
+}  // namespace tmemsim::report
