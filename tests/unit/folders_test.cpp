@@ -14,9 +14,10 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// What each folder may include besides itself: all of them see ir, none of them another.
+// What each folder may include besides itself: all of them see ir, none of them another; report compares what two others leave.
 const std::map<std::string, std::set<std::string>> may_include{
-    {"ir", {}}, {"lower", {"ir"}}, {"sim", {"ir"}}, {"sim/reference", {"ir"}}, {"emit", {"ir"}}, {"report", {"ir"}},
+    {"ir", {}}, {"lower", {"ir"}}, {"sim", {"ir"}}, {"sim/reference", {"ir"}}, {"emit", {"ir"}},
+    {"report", {"ir", "sim", "sim/reference"}},
 };
 
 // The room that a path of the repository belongs to.
@@ -58,7 +59,7 @@ std::vector<std::string> wrong_arrows(const fs::path& root) {
 
 }  // namespace
 
-TEST_CASE("No folder includes another one but ir") {
+TEST_CASE("Includes go down only") {
   for (const std::string& arrow : wrong_arrows(tests::source_dir)) FAIL_CHECK(arrow);
 }
 
