@@ -12,6 +12,7 @@ namespace tmemsim {
 namespace {
 
 constexpr std::size_t most_iters = 256;
+constexpr std::int64_t farthest = std::int64_t{1} << 62;  // coordinates and strides, so that differences of two fit as well
 constexpr std::int64_t most_replicas = std::int64_t{1} << 20;
 
 // The digit of lowest weight of x in radix `extent`; x becomes the quotient. Powers of two avoid the division.
@@ -53,22 +54,26 @@ Point swizzled(const TileLayout& layout, Point point) {
   return point;
 }
 
-// Smallest and largest coordinate that the iters and offsets reach on each axis, or the iter at which 64 bits are exceeded.
+std::optional<std::int64_t> within_reach(std::optional<std::int64_t> coordinate) {
+  return coordinate && *coordinate >= -farthest && *coordinate <= farthest ? coordinate : std::nullopt;
+}
+
+// Smallest and largest coordinate on each axis stay in reach; otherwise the iter at which they leave it.
 std::optional<Reason> coordinates_fit(const TileLayout& layout) {
   Point low{};
   Point high{};
   for (const AxisOffset& offset : layout.offset) {
-    const auto sum = checked_add(at(low, offset.axis), offset.value);
-    if (!sum) return Reason{fmt::format("the offsets on axis {} exceed 64 bits", name(offset.axis)), {}, {}, {}};
+    const auto sum = within_reach(checked_add(at(low, offset.axis), offset.value));
+    if (!sum) return Reason{fmt::format("the offset on axis {} exceeds 2^62", name(offset.axis)), {}, {}, {}};
     at(low, offset.axis) = at(high, offset.axis) = *sum;
   }
   const auto reach = [&](const std::vector<Iter>& iters, std::string_view list) -> std::optional<Reason> {
     for (std::size_t k = 0; k < iters.size(); ++k) {
       const Iter& iter = iters[k];
-      const auto far = checked_mul(iter.extent - 1, iter.stride);
+      const auto far = within_reach(iter.stride) ? checked_mul(iter.extent - 1, iter.stride) : std::nullopt;
       Point& end = iter.stride < 0 ? low : high;
-      const auto sum = far ? checked_add(at(end, iter.axis), *far) : far;
-      if (!sum) return Reason{fmt::format("iter {} of the {}, {}:{}@{}, reaches coordinates beyond 64 bits", k, list, iter.extent, iter.stride, name(iter.axis)), k, {}, {}};
+      const auto sum = far ? within_reach(checked_add(at(end, iter.axis), *far)) : far;
+      if (!sum) return Reason{fmt::format("iter {} of the {}, {}:{}@{}, reaches coordinates beyond 2^62", k, list, iter.extent, iter.stride, name(iter.axis)), k, {}, {}};
       at(end, iter.axis) = *sum;
     }
     return std::nullopt;
