@@ -1,19 +1,28 @@
 // The emitter: a machine-level kernel as readable CUDA C++ with a host program around it.
 #pragma once
 
+#include <span>
 #include <string>
+#include <utility>
 
 #include "ir/kernel/kernel.hpp"
 
 namespace tmemsim::emit {
 
 struct Options {
-  bool dump = false;   // also write the raw tensor memory and registers at the end (for comparison with the simulator)
+  bool dump = false;  // also write the raw registers at the end (for comparison with the simulator): OUT/<buffer>.registers.npy
 };
 
 // One self-contained .cu text. Program: `./k IN OUT` reads IN/<buffer>.npy for every initialised global buffer, writes
-// OUT/<buffer>.npy for all global buffers, exits 0, or 3 with one line on a CUDA error.
-// Throws Unsupported, located, for what has no emission (exit 4).
+// OUT/<buffer>.npy for all global buffers, exits 0, or 3 with one line on a CUDA error, or 2 with one line on bad input.
+// The kernel must be verified at Level::machine. Throws Unsupported, located, for what has no emission (exit 4).
+//
+// What no buffer initialises is never set to zero: registers and shared memory hold whatever the hardware left there, and
+// global bytes hold 0xbd, the byte that stands for "never written" in the simulator too.
 std::string cuda(const Kernel& kernel, const Options& options = {});
+
+// The __global__ functions alone, without a host program, so that one compiler run checks many kernels. Every kernel stands
+// in a namespace k0, k1, ... in the order given.
+std::string device_code(std::span<const Kernel> kernels);
 
 }  // namespace tmemsim::emit

@@ -1,0 +1,31 @@
+// The parts of an emitted file.
+#pragma once
+
+#include <string>
+
+#include "emit/cuda/cuda.hpp"
+#include "emit/emit.hpp"
+
+namespace tmemsim::emit {
+
+// The __global__ function of a kernel with what only it needs in front of it. Adds the device functions that it calls.
+struct KernelText {
+  std::string text;
+  std::vector<BufferId> parameters;  // global buffers that it uses, in order of declaration
+  std::vector<BufferId> dumped;      // local buffers whose registers it writes out: parameters behind the others
+  std::uint32_t shared_bytes = 0;    // dynamic shared memory
+};
+KernelText kernel_text(const Kernel& kernel, const Options& options, DeviceFunctions& functions);
+
+// Placing of logical elements in a global buffer, and the host program: reads, launches, writes.
+std::string host_text(const Kernel& kernel, const KernelText& function);
+
+inline constexpr int never_written = 0xbd;  // bytes of global memory that nothing initialised
+
+// Whether the slot of every element is its row-major index.
+bool is_row_major(const Buffer& buffer);
+// "int slot_g_A(int x)": where the row-major element x stands, in elements; "" when the buffer is row-major.
+std::string slot_function(const Buffer& buffer, std::string_view qualifiers);
+std::string slot_function_name(const Buffer& buffer);
+
+}  // namespace tmemsim::emit
