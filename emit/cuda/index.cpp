@@ -17,7 +17,16 @@ Expr plus(const Expr& a, const Expr& b) {
   return b.as_constant() == 0 ? a : a + b;
 }
 
-Expr times(const Expr& a, std::int64_t factor) { return factor == 1 ? a : a * Expr(factor); }
+// a * factor, with the factor taken into sums and constant factors of `a` (32-bit arithmetic wraps, so that is exact).
+Expr times(const Expr& a, std::int64_t factor) {
+  if (factor == 1) return a;
+  if (factor == 0) return 0;
+  if (a.op() == ExprOp::add) return times(a.a(), factor) + times(a.b(), factor);
+  if (a.op() == ExprOp::mul) {
+    if (const auto constant = a.b().as_constant()) return times(a.a(), *constant * factor);
+  }
+  return a * Expr(factor);
+}
 Expr quotient(const Expr& a, std::int64_t divisor) { return divisor == 1 ? a : Expr::binary(ExprOp::div, a, Expr(divisor)); }
 Expr modulo(const Expr& a, std::int64_t divisor) { return Expr::binary(ExprOp::mod, a, Expr(divisor)); }
 

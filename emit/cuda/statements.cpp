@@ -153,10 +153,7 @@ void Cuda::print_comment(const Stmt& stmt) {
     const std::string file = std::filesystem::path(kernel_.files[stmt.at.file].name).filename().string();
     place = fmt::format("{}:{} ", file, stmt.at.line);
   }
-  const std::string label = stmt.label.empty() ? "" : " [" + stmt.label + "]";
-  std::string text = tmemsim::print(kernel_, stmt);
-  if (const auto* lowered = std::get_if<Lowered>(&stmt.node)) text += fmt::format("  (lowered by {})", lowered->variant);
-  line("// " + comment_text(fmt::format("{}{}{}: {}", place, stmt.path, label, text)));
+  line("// " + comment_text(fmt::format("{}{}: {}", place, stmt.path, tmemsim::print(kernel_, stmt))));
 }
 
 void Cuda::print_statement(const Stmt& stmt) {
