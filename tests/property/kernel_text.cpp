@@ -78,7 +78,8 @@ TEST_CASE("spoilt text gives a kernel or one located message") {
       default: text.erase(random.below(text.size()), 1 + random.below(20)); break;
     }
     try {
-      (void)parse_kernel(text, "spoilt.kernel");
+      Kernel kernel = parse_kernel(text, "spoilt.kernel");
+      verify(kernel, random.chance(2) ? Level::tile : Level::machine);
     } catch (const InputError& error) {
       ++refused;
       REQUIRE(error.diagnostic().file == "spoilt.kernel");
