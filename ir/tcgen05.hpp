@@ -54,8 +54,9 @@ constexpr Cell cell(Shape shape, bool packed, std::int32_t half_split, int threa
   }
   if (packed) column = 2 * column + packed_half;
   if (split != 0) {
-    lane += half_split >> 16;
-    column += static_cast<std::int16_t>(half_split & 0xffff);
+    const int columns_apart = static_cast<std::int16_t>(half_split & 0xffff);
+    lane += (half_split - columns_apart) >> 16;  // an addend: a negative column borrows from the lane
+    column += columns_apart;
   }
   return {lane, column};
 }
