@@ -52,14 +52,19 @@ class Pass {
     walk(branch.otherwise, around);
   }
   void enter(Stmt& stmt, TileOps::Any&, const Around& around) {
-    const Request request{kernel_, stmt, threads_of(around.where, kernel_.launch), explanations_ != nullptr, scratch_};
+    const Threads threads = threads_of(around.where, kernel_.launch);
+    if (threads.warps() < 1 || threads.lanes() < 1) {  // the ranges of `at` have nothing in common
+      stmt.node = Lowered{std::get<TileOps::Any>(std::move(stmt.node)), "nobody", {}};
+      return;
+    }
+    const Request request{kernel_, stmt, threads, explanations_ != nullptr, scratch_};
     if (around.differs_in_warp) refuse_divergent(request);
     Choice choice = choose(request);
     needs_scratch_ = needs_scratch_ || choice.plan.needs_scratch;
     if (explanations_ != nullptr) {
       explanations_->push_back({stmt.path, one_line(request), std::string(choice.variant->name), std::move(choice.refusals), std::move(choice.plan.proof)});
     }
-    locate(choice.plan.body, stmt.at);
+    place(choice.plan.body, stmt);
     stmt.node = Lowered{std::get<TileOps::Any>(std::move(stmt.node)), std::string(choice.variant->name), std::move(choice.plan.body)};
   }
 
@@ -69,11 +74,13 @@ class Pass {
                   "a condition on warp, wg, cta, rank, loop variables or words, or `at` with lanes");
   }
 
-  static void locate(Body& body, SourceLoc at) {
+  // What a primitive became stands where it stood and runs on its threads.
+  static void place(Body& body, const Stmt& primitive) {
     for (Stmt& stmt : body) {
-      stmt.at = at;
-      if (auto* branch = std::get_if<If>(&stmt.node)) locate(branch->then, at);
-      if (auto* loop = std::get_if<For>(&stmt.node)) locate(loop->body, at);
+      stmt.at = primitive.at;
+      stmt.where = primitive.where;
+      if (auto* branch = std::get_if<If>(&stmt.node)) place(branch->then, primitive);
+      if (auto* loop = std::get_if<For>(&stmt.node)) place(loop->body, primitive);
     }
   }
 

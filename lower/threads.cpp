@@ -21,7 +21,7 @@ Threads threads_of(const Where& where, const Launch& launch) {
   }
   if (where.lanes) {
     threads.first_lane = where.lanes->first;
-    threads.last_lane = where.lanes->last;
+    threads.last_lane = std::min<std::int64_t>(where.lanes->last, warp_threads - 1);
   }
   threads.elect = where.elect;
   return threads;
