@@ -16,3 +16,4 @@ configure_package_config_file(cmake/tmemsim-config.cmake.in ${CMAKE_CURRENT_BINA
 write_basic_package_version_file(${CMAKE_CURRENT_BINARY_DIR}/tmemsim-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ${CMAKE_CURRENT_BINARY_DIR}/tmemsim-config.cmake ${CMAKE_CURRENT_BINARY_DIR}/tmemsim-config-version.cmake
   cmake/TmemsimYaml.cmake DESTINATION ${package_dir})
+install(FILES LICENSE DESTINATION ${CMAKE_INSTALL_DOCDIR})
