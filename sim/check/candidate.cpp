@@ -1,0 +1,28 @@
+#include "sim/check/candidate.hpp"
+
+namespace tmemsim::sim {
+namespace {
+
+constexpr std::size_t most_instances = 4096;  // kept of the repeats of one finding
+
+void count_in(Candidate& known, Candidate& more) {
+  ++known.count;
+  if (known.more_at.size() >= most_instances) return;
+  known.more_at.push_back(more.at_instance);
+  known.more_other.push_back(more.other_instance);
+}
+
+}  // namespace
+
+void Candidates::add(Candidate candidate) {
+  const Key key{candidate.verdict, candidate.at.path, candidate.at.op, candidate.other ? candidate.other->path : "", candidate.other ? candidate.other->op : ""};
+  for (std::size_t index : known_[key]) {
+    if (all_[index].severity != candidate.severity) continue;
+    count_in(all_[index], candidate);
+    return;
+  }
+  known_[key].push_back(all_.size());
+  all_.push_back(std::move(candidate));
+}
+
+}  // namespace tmemsim::sim

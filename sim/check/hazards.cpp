@@ -1,0 +1,251 @@
+#include "sim/check/hazards.hpp"
+
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <tuple>
+
+namespace tmemsim::sim {
+namespace {
+
+std::uint32_t slab_mask(std::uint32_t slab) { return slab % 2 == 0 ? 0x0000ffffu : 0xffff0000u; }
+
+std::string_view doing(const Access& access) { return access.kind == AccessKind::ld ? "read" : "written"; }
+
+// One access against the shadow.
+class Checker {
+ public:
+  Checker(Warp& warp, Tmem& tmem, TmemUse use, std::uint32_t record)
+      : warp_(warp), tmem_(tmem), use_(use), record_(record), table_(warp.machine.accesses) {}
+
+  void box(const SlabBox& box) {
+    for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab) {
+      if (use_ == TmemUse::read) read(slab, box.column, box.columns);
+      else write(slab, box.column, box.columns);
+    }
+  }
+
+ private:
+  void read(std::uint32_t slab, std::uint32_t first, std::uint32_t count) {
+    const AccessId me = AccessTable::whole(record_);
+    AccessId* writer = tmem_.writer[slab].data() + first;
+    AccessId* reader = tmem_.reader[slab].data() + first;
+    check_run(writer, count, slab, first, true);
+    AccessId last = 0, next = me;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (reader[i] != last) {
+        last = reader[i];
+        next = with_me(last);
+      }
+      reader[i] = next;
+    }
+  }
+
+  void write(std::uint32_t slab, std::uint32_t first, std::uint32_t count) {
+    AccessId* writer = tmem_.writer[slab].data() + first;
+    AccessId* reader = tmem_.reader[slab].data() + first;
+    check_run(writer, count, slab, first, true);
+    check_run(reader, count, slab, first, false);
+    std::fill_n(writer, count, AccessTable::whole(record_));
+    std::fill_n(reader, count, AccessId{0});
+  }
+
+  // Ids come in runs: a settled one is not looked at again until it changes.
+  void check_run(const AccessId* ids, std::uint32_t count, std::uint32_t slab, std::uint32_t first, bool writes) {
+    AccessId settled = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (ids[i] == settled) continue;
+      if (check(ids[i], slab, first + i, writes)) settled = ids[i];
+    }
+  }
+
+  bool check(AccessId id, std::uint32_t slab, std::uint32_t column, bool writes) {
+    if (id == 0) return true;
+    bool settled = true;
+    if (AccessTable::is_set(id)) {
+      for (const AccessTable::Reader& x : table_.readers(id)) settled = check_one(x.record, slab, column, writes) && settled;
+      return settled;
+    }
+    return check_one(AccessTable::record_of(id), slab, column, writes);
+  }
+
+  bool check_one(std::uint32_t x_record, std::uint32_t slab, std::uint32_t column, bool x_writes) {
+    if (x_record == record_ || warp_.complete_before(Sight::tensor, table_[x_record])) return true;
+    CellState& state = tmem_.state[slab / 2][column];
+    if ((state.bad & slab_mask(slab)) == slab_mask(slab)) return false;
+    conflict(x_record, x_writes, slab, column);
+    state.bad |= slab_mask(slab);
+    return false;
+  }
+
+  void conflict(std::uint32_t x_record, bool x_writes, std::uint32_t slab, std::uint32_t column) {
+    if (std::find(reported_.begin(), reported_.end(), x_record) != reported_.end()) return;
+    reported_.push_back(x_record);
+    const Access& x = table_[x_record];
+    const Access& y = table_[record_];
+    const bool y_writes = use_ == TmemUse::write;
+    Candidate found = warp_.candidate(Verdict::raw_st, "", x_record);
+    bool write_first = false;  // nothing orders them: told as if the write came first
+    if (warp_.complete_before(Sight::any, x)) {
+      found.verdict = Verdict::missing_fence;
+      found.message = fmt::format("the cells {} by the earlier access are handed over without tcgen05 fences", doing(x));
+      found.severity = Severity::error;
+      if (warp_.complete_before(Sight::tolerant, x)) {
+        found.severity = warp_.machine.options.profile.severity(Switch::fence_at_barrier);
+        found.decided_by = Switch::fence_at_barrier;
+      }
+    } else {
+      const bool ordered = warp_.happened_before(Sight::any, x_record, x.lanes, warp_.lanes, true);
+      const bool same_warp = x.cta == y.cta && x.warp == y.warp;
+      const bool other_view = x.buffer != y.buffer && x.buffer != no_buffer && y.buffer != no_buffer;
+      write_first = !ordered;
+      if (other_view && !same_warp && !ordered) {
+        found.verdict = Verdict::alias_race;
+        found.message = fmt::format("{} and {} share cells, and nothing orders their uses", warp_.machine.kernel.buffers[x.buffer].name,
+                                    warp_.machine.kernel.buffers[y.buffer].name);
+      } else if (x_writes && y_writes) {
+        found.verdict = Verdict::waw_async;
+        found.message = ordered ? "the cells are written again before the first store is complete" : "two stores write the cells, and nothing orders them";
+      } else if (x_writes || !ordered) {
+        found.verdict = Verdict::raw_st;
+        found.message = ordered ? "the cells are read before the store is complete" : "the cells are stored and read, and nothing orders the two";
+      } else {
+        found.verdict = Verdict::war_ld;
+        found.message = "the cells are overwritten before the load is complete";
+      }
+    }
+    const bool later_first = std::tuple(y.cta, y.warp, y.step, y.number) < std::tuple(x.cta, x.warp, x.step, x.number);
+    if (write_first && y_writes && (!x_writes || later_first)) {
+      std::swap(found.at, *found.other);
+      std::swap(found.at_instance, found.other_instance);
+    }
+    found.where.space = "tmem";
+    found.where.sm = warp_.cta.sm;
+    found.where.cta = warp_.cta.index;
+    found.where.lanes = {slab * slab_lanes, slab * slab_lanes + slab_lanes - 1};
+    found.where.columns = {column, column};
+    warp_.report(std::move(found));
+  }
+
+  // Readers that a later write has to wait for: those before me that I know to be complete need not be kept.
+  AccessId with_me(AccessId past) {
+    const AccessId me = AccessTable::whole(record_);
+    if (past == 0) return me;
+    AccessTable::Readers readers = table_.readers(past);
+    const Access& y = table_[record_];
+    std::erase_if(readers, [&](const AccessTable::Reader& reader) {
+      const Access& x = table_[reader.record];
+      const bool same_agent = x.cta == y.cta && x.warp == y.warp && x.kind == y.kind;  // waits cover a prefix
+      return reader.record == record_ || (same_agent && x.buffer == y.buffer) || warp_.complete_before(Sight::tensor, x);
+    });
+    if (readers.empty()) return me;
+    readers.push_back({record_, y.lanes});
+    return table_.intern(readers);
+  }
+
+  Warp& warp_;
+  Tmem& tmem_;
+  const TmemUse use_;
+  const std::uint32_t record_;
+  AccessTable& table_;
+  std::vector<std::uint32_t> reported_;
+};
+
+}  // namespace
+
+void check_tmem(Warp& warp, Tmem& tmem, const TmemFootprint& cells, TmemUse use, std::uint32_t record) {
+  Checker checker(warp, tmem, use, record);
+  for (std::uint32_t i = 0; i < cells.boxes; ++i) checker.box(cells.box[i]);
+}
+
+void check_dealloc(Warp& warp, const Allocation& allocation, std::uint32_t record) {
+  (void)record;
+  const Tmem& tmem = warp.sm().cells();
+  AccessTable& table = warp.machine.accesses;
+  std::vector<std::uint32_t> seen;
+  const auto check = [&](std::uint32_t x_record, std::uint32_t slab, std::uint32_t column) {
+    if (std::find(seen.begin(), seen.end(), x_record) != seen.end()) return;
+    const Access& x = table[x_record];
+    if (!warp.complete_before(Sight::any, x)) {
+      if ((tmem.state[slab / 2][column].bad & slab_mask(slab)) == slab_mask(slab)) return;  // another column may still tell
+      Candidate found = warp.candidate(Verdict::dealloc_live, fmt::format("columns are freed while an access that has {} them may not be complete",
+                                                                          doing(x)), x_record);
+      found.where.space = "tmem";
+      found.where.sm = warp.cta.sm;
+      found.where.cta = warp.cta.index;
+      found.where.lanes = {slab * slab_lanes, slab * slab_lanes + slab_lanes - 1};
+      found.where.columns = {column, column};
+      warp.report(std::move(found));
+    }
+    seen.push_back(x_record);
+  };
+  const auto check_id = [&](AccessId id, std::uint32_t slab, std::uint32_t column) {
+    if (id == 0) return;
+    if (!AccessTable::is_set(id)) return check(AccessTable::record_of(id), slab, column);
+    for (const AccessTable::Reader& reader : table.readers(id)) check(reader.record, slab, column);
+  };
+  for (std::uint32_t slab = 0; slab < slabs; ++slab) {
+    for (std::uint32_t column = allocation.base; column < allocation.base + allocation.columns; ++column) {
+      check_id(tmem.writer[slab][column], slab, column);
+      check_id(tmem.reader[slab][column], slab, column);
+    }
+  }
+}
+
+namespace {
+
+// Whether the column is usable for this instruction; otherwise reports why not.
+bool check_column(Warp& warp, std::uint32_t column, std::uint32_t record) {
+  Sm& sm = warp.sm();
+  const Allocation* allocation = sm.allocator.holding(column);
+  const bool own = allocation && allocation->cta == warp.cta.index;
+  if (own && (allocation->faulty || warp.happened_before(Sight::any, allocation->record, ~0u, warp.lanes, true))) return true;
+  const GranuleHistory& history = sm.history[column / tcgen05::granule_columns];
+  const bool was_freed = history.freed_by != 0 && history.freed_cta == warp.cta.index;
+  Candidate found = warp.candidate(Verdict::unallocated_access, fmt::format("column {} belongs to no live allocation of the CTA", column));
+  if (was_freed && !warp.happened_before(Sight::any, history.freed_by, ~0u, warp.lanes, true)) {
+    found = warp.candidate(Verdict::dealloc_live, "nothing orders the access before the dealloc of its columns", history.freed_by);
+    std::swap(found.at, *found.other);  // always the dealloc
+    std::swap(found.at_instance, found.other_instance);
+  } else if (was_freed) {
+    found = warp.candidate(Verdict::unallocated_access, fmt::format("column {} has been freed", column), history.freed_by);
+  } else if (own) {
+    found = warp.candidate(Verdict::unallocated_access, fmt::format("nothing orders the access after the alloc of column {}", column), allocation->record);
+  }
+  found.where.space = "tmem";
+  found.where.sm = warp.cta.sm;
+  found.where.cta = warp.cta.index;
+  found.where.columns = {column, column};
+  warp.report(std::move(found));
+  (void)record;
+  return false;
+}
+
+bool all_bad(const Tmem& tmem, const SlabBox& box) {
+  for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab)
+    for (std::uint32_t column = box.column; column < box.column + box.columns; ++column)
+      if ((tmem.state[slab / 2][column].bad & slab_mask(slab)) != slab_mask(slab)) return false;
+  return true;
+}
+
+}  // namespace
+
+bool check_allocated(Warp& warp, const TmemFootprint& cells, std::uint32_t record) {
+  for (std::uint32_t i = 0; i < cells.boxes; ++i) {
+    const SlabBox& box = cells.box[i];
+    for (std::uint32_t column = box.column; column < box.column + box.columns;) {
+      const Allocation* allocation = warp.sm().allocator.holding(column);
+      const std::uint32_t next = allocation ? allocation->base + allocation->columns : (column / tcgen05::granule_columns + 1) * tcgen05::granule_columns;
+      const bool own = allocation && allocation->cta == warp.cta.index;
+      const bool fine = own && (allocation->faulty || warp.happened_before(Sight::any, allocation->record, ~0u, warp.lanes, true));
+      if (!fine) {
+        if (all_bad(warp.sm().cells(), box)) return false;  // told before
+        return check_column(warp, column, record);
+      }
+      column = next;
+    }
+  }
+  return true;
+}
+
+}  // namespace tmemsim::sim

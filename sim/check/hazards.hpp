@@ -1,0 +1,34 @@
+// Conflicts in tensor memory: who may read, write or free which cells after whom. tcgen05.md 14.4, 14.6 rules 4 and 6.
+#pragma once
+
+#include <array>
+#include <cstdint>
+
+#include "sim/exec/exec.hpp"
+
+namespace tmemsim::sim {
+
+// A box of slabs: what one half of an ld or st touches. Whole slabs only.
+struct SlabBox {
+  std::uint32_t slab = 0, slabs = 0;        // of 16 lanes each
+  std::uint32_t column = 0, columns = 0;
+};
+
+struct TmemFootprint {
+  std::array<SlabBox, 2> box{};
+  std::uint32_t boxes = 1;
+};
+
+enum class TmemUse : std::uint8_t { read, write };
+
+// Compares the access `record` (issued now by the warp) with everything that has touched its cells, reports conflicts and
+// enters it into the shadow.
+void check_tmem(Warp& warp, Tmem& tmem, const TmemFootprint& cells, TmemUse use, std::uint32_t record);
+
+// Every access to the columns must be complete before the dealloc `record`.
+void check_dealloc(Warp& warp, const Allocation& allocation, std::uint32_t record);
+
+// Whether all columns belong to a live allocation of the CTA that came before this instruction; reports what is wrong.
+bool check_allocated(Warp& warp, const TmemFootprint& cells, std::uint32_t record);
+
+}  // namespace tmemsim::sim

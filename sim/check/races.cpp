@@ -1,0 +1,138 @@
+// Races on shared and global bytes: every access is compared with the last writer and the readers since, word by word.
+// tcgen05.md 14.5, 14.6 rules 5 and 7.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/exec/exec.hpp"
+
+namespace tmemsim::sim {
+namespace {
+
+constexpr std::size_t most_readers = 64;  // kept of one word; whoever writes against more of them is found by these
+
+bool all_bad(const ByteSpan& span, std::uint32_t lane, int bytes) {
+  const std::uint8_t* flags = span.memory->flags() + span.first[lane];
+  return std::all_of(flags, flags + bytes, [](std::uint8_t flag) { return (flag & ByteMemory::bad) != 0; });
+}
+
+std::string_view past(bool writes) { return writes ? "written" : "read"; }
+
+}  // namespace
+
+void Warp::report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touch touch, std::uint32_t record, std::uint32_t x_record,
+                       std::uint32_t x_lanes, bool x_writes) {
+  const Access& x = machine.accesses[x_record];
+  const Access& y = machine.accesses[record];
+  const bool y_writes = touch == Touch::write;
+  const bool ordered = happened_before(Sight::any, x_record, x_lanes, 1u << lane, y.collective);
+  const bool same_warp = x.cta == y.cta && x.warp == y.warp;
+  const bool other_view = x.buffer != y.buffer && x.buffer != no_buffer && y.buffer != no_buffer;
+  const std::string& name = machine.kernel.buffers[span.buffer].name;
+
+  Verdict verdict = span.shared ? Verdict::smem_race : Verdict::global_race;
+  std::string message = fmt::format("bytes of {} are {} and {} by threads that nothing orders", name, past(x_writes), past(y_writes));
+  if (span.shared && other_view && !same_warp && !ordered) {
+    verdict = Verdict::alias_race;
+    message = fmt::format("{} and {} share bytes, and nothing orders their uses", machine.kernel.buffers[x.buffer].name, name);
+  } else if ((x.alloc_slot || y.alloc_slot) && !(x_writes && y_writes)) {
+    verdict = Verdict::addr_publish;
+    message = fmt::format("the base address in {} is read by a thread that is not ordered after the alloc", name);
+  }
+  Candidate found = candidate(verdict, std::move(message), x_record);
+  found.at.lanes = y.collective ? y.lanes : 1u << lane;
+  found.other->lanes = x_lanes;
+  // Nothing is phrased in time: an unordered pair is told as if the write came first; of two writes the smaller comes first.
+  const bool swap = !ordered && (y_writes && (!x_writes || std::tuple(y.cta, y.warp, y.step, y.number) < std::tuple(x.cta, x.warp, x.step, x.number)));
+  if (swap) {
+    std::swap(found.at, *found.other);
+    std::swap(found.at_instance, found.other_instance);
+  }
+  const std::int64_t first = span.first[lane] - span.base;
+  found.where.space = span.shared ? "shared" : "global";
+  if (span.shared) found.where.cta = cta.index;
+  found.where.buffer = name;
+  found.where.bytes = {first, first + bytes - 1};
+  report(std::move(found));
+}
+
+std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uint32_t record) {
+  std::uint32_t now_bad = 0, settled_record = 0;
+  const Access y = machine.accesses[record];
+  AccessTable& table = machine.accesses;
+
+  const auto is_settled = [&](std::uint32_t x_record, std::uint32_t x_lanes, std::uint32_t lanes_of_y) {
+    if (x_record == settled_record || x_record == record) return true;
+    const Access& x = table[x_record];
+    if (x.strong && y.strong) return true;
+    if (x.cta == y.cta && x.warp == y.warp && x_lanes == lanes_of_y && std::has_single_bit(x_lanes)) return true;
+    if (happened_before(Sight::generic, x_record, x.lanes, span.lanes, y.collective)) {
+      settled_record = x_record;
+      return true;
+    }
+    return happened_before(Sight::generic, x_record, x_lanes, lanes_of_y, y.collective);
+  };
+  // One lane, or all lanes of the span at one address.
+  const auto one = [&](std::uint32_t lane, std::uint32_t lanes_of_y) {
+    const AccessId me = lanes_of_y == y.lanes ? AccessTable::whole(record)
+                        : std::has_single_bit(lanes_of_y) ? AccessTable::lane(record, lane) : table.intern({{record, lanes_of_y}});
+    bool faulty = false;
+    const auto check = [&](std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes) {
+      if (is_settled(x_record, x_lanes, lanes_of_y)) return true;
+      if (!all_bad(span, lane, bytes)) report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes);
+      faulty = true;
+      return false;
+    };
+    span.memory->for_each_access(static_cast<std::size_t>(span.first[lane]), static_cast<std::size_t>(bytes), [&](WordAccess& past) {
+      if (past.writer != 0) {
+        for (const AccessTable::Reader& x : table.readers(past.writer)) check(x.record, x.lanes, true);
+      }
+      if (touch == Touch::write) {
+        if (past.reader != 0) {
+          for (const AccessTable::Reader& x : table.readers(past.reader)) check(x.record, x.lanes, false);
+        }
+        past = {me, 0};
+        return;
+      }
+      if (past.reader == 0) {
+        past.reader = me;
+        return;
+      }
+      AccessTable::Readers readers = table.readers(past.reader);
+      std::uint32_t mine = lanes_of_y;
+      std::erase_if(readers, [&](const AccessTable::Reader& x) {
+        if (x.record != record) return is_settled(x.record, x.lanes, lanes_of_y);
+        mine |= x.lanes;
+        return true;
+      });
+      if (readers.empty() && mine == lanes_of_y) {
+        past.reader = me;
+        return;
+      }
+      if (readers.size() < most_readers) readers.push_back({record, mine});
+      past.reader = table.intern(readers);
+    });
+    if (!faulty) return;
+    now_bad |= lanes_of_y;
+    std::uint8_t* flags = span.memory->flags() + span.first[lane];
+    for (int i = 0; i < bytes; ++i) flags[i] |= ByteMemory::bad;
+  };
+
+  if (span.lanes == 0) return 0;
+  const auto first_lane = static_cast<std::uint32_t>(std::countr_zero(span.lanes));
+  bool same_place = true;
+  for (std::uint32_t rest = span.lanes; rest != 0; rest &= rest - 1)
+    same_place = same_place && span.first[static_cast<std::size_t>(std::countr_zero(rest))] == span.first[first_lane];
+  if (same_place) {
+    one(first_lane, span.lanes);
+  } else {
+    for (std::uint32_t rest = span.lanes; rest != 0; rest &= rest - 1) {
+      const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
+      one(lane, 1u << lane);
+    }
+  }
+  return now_bad;
+}
+
+}  // namespace tmemsim::sim

@@ -1,0 +1,155 @@
+// Which candidates are findings: tcgen05.md 14.6. One fault, one finding; causes are not followed by a cascade.
+#include <algorithm>
+#include <set>
+#include <tuple>
+
+#include "sim/check/candidate.hpp"
+
+namespace tmemsim::sim {
+namespace {
+
+bool is_one_of(Verdict verdict, std::initializer_list<Verdict> list) { return std::find(list.begin(), list.end(), verdict) != list.end(); }
+
+// Conflicts that a missing completion or order explains.
+bool is_conflict(Verdict verdict) {
+  return is_one_of(verdict, {Verdict::war_ld, Verdict::raw_st, Verdict::raw_mma, Verdict::war_mma, Verdict::waw_async, Verdict::alias_race,
+                             Verdict::missing_fence, Verdict::addr_publish, Verdict::smem_race, Verdict::global_race, Verdict::proxy_fence});
+}
+
+std::vector<Instance> all_at(const Candidate& c) {
+  std::vector<Instance> all{c.at_instance};
+  all.insert(all.end(), c.more_at.begin(), c.more_at.end());
+  return all;
+}
+std::vector<Instance> all_other(const Candidate& c) {
+  std::vector<Instance> all;
+  if (c.other) all.push_back(c.other_instance);
+  if (c.other) all.insert(all.end(), c.more_other.begin(), c.more_other.end());
+  return all;
+}
+
+// Whether every instance in `of` is one of `known`.
+bool covered(const std::vector<Instance>& of, const std::set<Instance>& known) {
+  return !of.empty() && std::all_of(of.begin(), of.end(), [&](const Instance& one) { return known.count(one) != 0; });
+}
+
+class Resolver {
+ public:
+  explicit Resolver(const std::vector<Candidate>& candidates) : candidates_(candidates), kept_(candidates.size(), true) {}
+
+  void apply() {
+    registers_yield_to_cells();
+    dealloc_yields_to_conflict();
+    uninit_yields_to_conflict();
+    leak_yields_to_block();
+    blocks_yield_to_participation();
+  }
+  bool kept(std::size_t i) const { return kept_[i]; }
+
+ private:
+  template <class Test, class Instances> std::set<Instance> instances(Test&& test, Instances&& of) const {
+    std::set<Instance> all;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (!kept_[i] || !test(candidates_[i])) continue;
+      for (const Instance& one : of(candidates_[i])) all.insert(one);
+    }
+    return all;
+  }
+  static std::vector<Instance> both(const Candidate& c) {
+    std::vector<Instance> all = all_at(c);
+    for (const Instance& one : all_other(c)) all.push_back(one);
+    return all;
+  }
+  bool any(std::initializer_list<Verdict> list) const {
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (kept_[i] && candidates_[i].severity != Severity::note && candidates_[i].severity != Severity::warning && is_one_of(candidates_[i].verdict, list)) return true;
+    return false;
+  }
+
+  // Rule 6: the missing wait::ld that lets cells be overwritten or freed is reported there.
+  void registers_yield_to_cells() {
+    const auto loads = instances([](const Candidate& c) { return is_one_of(c.verdict, {Verdict::war_ld, Verdict::dealloc_live}); },
+                                 [](const Candidate& c) { return all_other(c); });
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (c.verdict != Verdict::read_before_wait) continue;
+      const auto mine = all_other(c);
+      if (std::any_of(mine.begin(), mine.end(), [&](const Instance& one) { return loads.count(one) != 0; })) kept_[i] = false;
+    }
+  }
+
+  // An access whose missing completion has been reported is not reported again when its columns are freed.
+  void dealloc_yields_to_conflict() {
+    const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict); }, [](const Candidate& c) { return both(c); });
+    drop_covered(Verdict::dealloc_live, told, [](const Candidate& c) { return all_other(c); });
+  }
+
+  // Rule 9: a cell or byte that some unordered write was meant for is not "never written".
+  void uninit_yields_to_conflict() {
+    const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict); }, [](const Candidate& c) { return both(c); });
+    drop_covered(Verdict::uninit_read, told, [](const Candidate& c) { return all_at(c); });
+  }
+
+  // Rule 4: who never came to the dealloc because something blocked does not leak.
+  void leak_yields_to_block() {
+    if (!any({Verdict::alloc_capacity, Verdict::alloc_blocked, Verdict::deadlock, Verdict::step_limit})) return;
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (candidates_[i].verdict == Verdict::alloc_leak) kept_[i] = false;
+  }
+
+  // Rule 8: a standstill that follows from a wrong set of threads is that fault.
+  void blocks_yield_to_participation() {
+    if (!any({Verdict::participation})) return;
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (candidates_[i].verdict == Verdict::deadlock) kept_[i] = false;
+  }
+
+  template <class Instances> void drop_covered(Verdict verdict, const std::set<Instance>& told, Instances&& of) {
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (candidates_[i].verdict == verdict && covered(of(candidates_[i]), told)) kept_[i] = false;
+  }
+
+  const std::vector<Candidate>& candidates_;
+  std::vector<bool> kept_;
+};
+
+Finding finding_of(const Candidate& candidate, const Profile& profile) {
+  const VerdictFacts& catalogue = facts(candidate.verdict);
+  Finding finding;
+  finding.verdict = candidate.verdict;
+  finding.severity = candidate.severity.value_or(severity_of(candidate.verdict, profile));
+  const std::optional<Switch> decided = candidate.decided_by ? candidate.decided_by : candidate.severity ? std::nullopt : catalogue.decided_by;
+  if (decided) {
+    const SwitchFacts& row = switch_table()[static_cast<std::size_t>(*decided)];
+    finding.profile_switch = {std::string(row.name), std::string(profile.value(*decided))};
+  }
+  finding.count = candidate.count;
+  finding.at = candidate.at;
+  finding.other = candidate.other;
+  finding.where = candidate.where;
+  finding.message = candidate.message;
+  finding.rule = candidate.rule.empty() ? std::string(catalogue.rule) : candidate.rule;
+  finding.section = candidate.section.empty() ? std::string(catalogue.section) : candidate.section;
+  finding.fix = candidate.fix.empty() ? std::string(catalogue.fix) : candidate.fix;
+  return finding;
+}
+
+}  // namespace
+
+std::vector<Finding> resolve(const std::vector<Candidate>& candidates, const Profile& profile) {
+  Resolver resolver(candidates);
+  resolver.apply();
+  std::vector<Finding> findings;
+  for (std::size_t i = 0; i < candidates.size(); ++i) {
+    if (!resolver.kept(i)) continue;
+    Finding finding = finding_of(candidates[i], profile);
+    if (finding.severity != Severity::none) findings.push_back(std::move(finding));
+  }
+  std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
+    const auto place = [](const Finding& f) { return std::tuple(f.at.at.line, f.at.at.col, f.at.path, f.verdict, f.at.cta, f.at.warp); };
+    return place(a) < place(b);
+  });
+  return findings;
+}
+
+}  // namespace tmemsim::sim

@@ -1,0 +1,39 @@
+// The executors, family by family. Whoever adds an operation declares its overload here and defines it in its family's file.
+#pragma once
+
+#include "ir/ops/barrier.hpp"
+#include "ir/ops/tcgen05_alloc.hpp"
+#include "ir/ops/tcgen05_ldst.hpp"
+#include "ir/ops/thread.hpp"
+#include "sim/exec/exec.hpp"
+
+namespace tmemsim::sim {
+
+// thread.cpp
+Ran execute(const Load& op, Warp& warp);
+Ran execute(const Store& op, Warp& warp);
+Ran execute(const Move& op, Warp& warp);
+Ran execute(const AddS32& op, Warp& warp);
+Ran execute(const AddF32& op, Warp& warp);
+Ran execute(const SetPredicate& op, Warp& warp);
+
+// barrier.cpp
+Ran execute(const BarrierSync& op, Warp& warp);
+Ran execute(const BarrierArrive& op, Warp& warp);
+Ran execute(const WarpSync& op, Warp& warp);
+Ran execute(const ElectSync& op, Warp& warp);
+
+// tcgen05_alloc.cpp
+Ran execute(const TcgenAlloc& op, Warp& warp);
+Ran execute(const TcgenDealloc& op, Warp& warp);
+Ran execute(const TcgenRelinquish& op, Warp& warp);
+
+// tcgen05_ldst.cpp
+Flight issue(const TcgenLd& op, Warp& warp);
+Flight issue(const TcgenSt& op, Warp& warp);
+Ran execute(const TcgenWaitLd& op, Warp& warp);
+Ran execute(const TcgenWaitSt& op, Warp& warp);
+Ran execute(const TcgenFenceBefore& op, Warp& warp);
+Ran execute(const TcgenFenceAfter& op, Warp& warp);
+
+}  // namespace tmemsim::sim

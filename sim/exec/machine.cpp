@@ -1,0 +1,193 @@
+// Setting up a run: SMs, CTAs, memory with its initial contents; and what records stand for.
+#include "sim/exec/machine.hpp"
+
+#include <algorithm>
+#include <bit>
+
+#include "ir/scenario/scenario.hpp"
+
+namespace tmemsim::sim {
+namespace {
+
+// Writes the low `count` bits of `value` at bit `at` of memory, and marks the bytes as defined.
+void put_bits(ByteMemory& memory, std::int64_t at, int count, std::uint64_t value) {
+  for (int done = 0; done < count;) {
+    const std::size_t byte = static_cast<std::size_t>((at + done) / 8);
+    const int shift = static_cast<int>((at + done) % 8), taken = std::min(8 - shift, count - done);
+    if (byte >= memory.size()) return;
+    const auto mask = static_cast<std::uint8_t>(((1u << taken) - 1u) << shift);
+    const auto bits = static_cast<std::uint8_t>((value >> done) << shift);
+    memory.data()[byte] = static_cast<std::uint8_t>((memory.data()[byte] & ~mask) | (bits & mask));
+    memory.flags()[byte] |= ByteMemory::defined;
+    done += taken;
+  }
+}
+
+void put_initial(const Kernel& kernel, const Buffer& buffer, ByteMemory& memory, std::int64_t first_byte) {
+  const std::vector<std::uint64_t> values = initial_bits(kernel, buffer);
+  if (values.empty()) return;
+  const SlotMap slot(layout_of(buffer), Axis::m);
+  const int width = bits(buffer.dtype);
+  for (std::size_t i = 0; i < values.size(); ++i)
+    put_bits(memory, first_byte * 8 + slot(static_cast<std::int64_t>(i)) * width, width, values[i]);
+}
+
+std::size_t window_size(const Kernel& kernel) {
+  std::int64_t size = 0;
+  for (const Buffer& buffer : kernel.buffers)
+    if (buffer.space == Space::shared) size = std::max(size, buffer.offset.value_or(0) + byte_size(buffer));
+  return static_cast<std::size_t>((size + 3) / 4 * 4);
+}
+
+std::array<std::uint32_t, 3> coordinates(std::uint32_t index, const std::array<std::uint32_t, 3>& extent) {
+  return {index % extent[0], index / extent[0] % extent[1], index / extent[0] / extent[1]};
+}
+
+}  // namespace
+
+Machine::Machine(const Program& program_, const Options& options_, Observer* observer_)
+    : program(program_), kernel(*program_.kernel), options(options_), observer(observer_), random(options_.seed) {
+  plans.resize(program.steps.size());
+  in_tile.assign(program.steps.size(), 0);
+  bool inside = false;
+  for (std::size_t i = 0; i < program.steps.size(); ++i) {
+    plan_step(program, program.steps[i], plans[i]);
+    if (program.steps[i].kind == Step::Kind::tile_begin) inside = true;
+    if (program.steps[i].kind == Step::Kind::tile_end) inside = false;
+    in_tile[i] = inside;
+  }
+
+  const Launch& launch = kernel.launch;
+  const std::uint32_t size = cluster_size(launch), count = cta_count(launch), clusters = count / size;
+  const std::uint32_t sets = (clusters + launch.ctas_per_sm - 1) / launch.ctas_per_sm;
+  sms.reserve(static_cast<std::size_t>(sets) * size);
+  for (std::uint32_t i = 0; i < sets * size; ++i) sms.emplace_back(launch.held_columns);
+
+  global.resize(kernel.buffers.size());
+  for (std::size_t id = 0; id < kernel.buffers.size(); ++id) {
+    const Buffer& buffer = kernel.buffers[id];
+    if (buffer.space != Space::global) continue;
+    global[id] = ByteMemory(static_cast<std::size_t>(byte_size(buffer) + 3) / 4 * 4);
+    put_initial(kernel, buffer, global[id], 0);
+  }
+  ByteMemory window(window_size(kernel));
+  for (const Buffer& buffer : kernel.buffers)
+    if (buffer.space == Space::shared && buffer.init) put_initial(kernel, buffer, window, buffer.offset.value_or(0));
+
+  ctas.resize(count);
+  const std::array<std::uint32_t, 3> cluster_grid{launch.grid[0] / launch.cluster[0], launch.grid[1] / launch.cluster[1], launch.grid[2] / launch.cluster[2]};
+  for (std::uint32_t index = 0; index < count; ++index) {
+    Cta& cta = ctas[index];
+    const auto at = coordinates(index, launch.grid);
+    std::array<std::uint32_t, 3> in{}, of{};
+    for (std::size_t d = 0; d < 3; ++d) {
+      in[d] = at[d] % launch.cluster[d];
+      of[d] = at[d] / launch.cluster[d];
+    }
+    cta.index = index;
+    cta.rank = in[0] + launch.cluster[0] * (in[1] + launch.cluster[1] * in[2]);
+    cta.cluster = of[0] + cluster_grid[0] * (of[1] + cluster_grid[1] * of[2]);
+    cta.sm = cta.cluster / launch.ctas_per_sm * size + cta.rank;
+    cta.live_warps = launch.warps;
+    cta.shared = ByteMemory(window.size());
+    std::copy_n(window.data(), window.size(), cta.shared.data());
+    std::copy_n(window.flags(), window.size(), cta.shared.flags());
+    sms[cta.sm].ctas.push_back(index);
+    cta.warps.resize(launch.warps);
+    for (std::uint32_t w = 0; w < launch.warps; ++w) {
+      WarpState& warp = cta.warps[w];
+      warp.cta = index;
+      warp.warp = w;
+      warp.groups.resize(1);
+      warp.groups[0].lanes = ~0u;
+      warp.views.resize(1);
+      warp.views[0].lanes = ~0u;
+      warp.registers = RegisterFile(program.rows_per_warp);
+      warp.loops.resize(program.loops.size());
+    }
+  }
+  for (Cta& cta : ctas)
+    for (WarpState& warp : cta.warps) make_ready(warp);
+}
+
+std::uint32_t Machine::cta_of_rank(const Cta& cta, std::uint32_t rank) const {
+  for (const Cta& other : ctas)
+    if (other.cluster == cta.cluster && other.rank == rank) return other.index;
+  return cta.index;
+}
+
+std::array<std::int32_t, recorded_loops> Machine::loop_snapshot(std::uint32_t step, const WarpState& warp, std::uint32_t lanes) const {
+  std::array<std::int32_t, recorded_loops> values{};
+  const auto& around = program.steps[step].loops_around;
+  const auto lane = static_cast<std::size_t>(std::countr_zero(lanes));
+  for (std::size_t i = 0; i < around.size() && i < recorded_loops; ++i) values[i] = warp.loops[around[i]][lane & 31u];
+  return values;
+}
+
+std::map<std::string, std::int64_t> Machine::loop_values(std::uint32_t step, const std::array<std::int32_t, recorded_loops>& loop) const {
+  std::map<std::string, std::int64_t> values;
+  const auto& around = program.steps[step].loops_around;
+  for (std::size_t i = 0; i < around.size() && i < recorded_loops; ++i) values[program.loops[around[i]].variable] = loop[i];
+  return values;
+}
+
+namespace {
+
+Ref reference(const Machine& machine, std::uint32_t step, std::uint32_t cta, std::uint32_t warp, std::uint32_t lanes) {
+  Ref ref;
+  const Step& of = machine.program.steps[step];
+  if (of.stmt) {
+    ref.at = of.stmt->at;
+    ref.path = of.stmt->path;
+    ref.label = of.stmt->label;
+    ref.op = op_name(of);
+  }
+  ref.cta = cta;
+  ref.warp = warp;
+  ref.lanes = lanes;
+  return ref;
+}
+
+}  // namespace
+
+Ref Machine::ref(std::uint32_t record) const {
+  const Access& access = accesses[record];
+  Ref made = reference(*this, access.step, access.cta, access.warp, access.lanes);
+  made.loop = loop_values(access.step, access.loop);
+  return made;
+}
+
+Ref Machine::ref(std::uint32_t step, const WarpState& warp, std::uint32_t lanes) const {
+  Ref made = reference(*this, step, warp.cta, warp.warp, lanes);
+  if (!program.steps[step].loops_around.empty() && lanes != 0) made.loop = loop_values(step, loop_snapshot(step, warp, lanes));
+  return made;
+}
+
+void Machine::note_unordered(std::uint32_t record, std::uint32_t other) {
+  constexpr std::size_t most_pairs = 64;
+  if (unordered.size() >= most_pairs) return;
+  std::pair<Ref, Ref> pair{ref(other), ref(record)};
+  const auto same = [&](const std::pair<Ref, Ref>& known) { return known.first.path == pair.first.path && known.second.path == pair.second.path; };
+  if (std::none_of(unordered.begin(), unordered.end(), same)) unordered.push_back(std::move(pair));
+}
+
+// One entry a CTA and set of loop values, made by the first warp that comes; a warp that comes again starts the next one.
+void Machine::log_primitive(const WarpState& warp, std::uint32_t step, std::uint32_t lanes) {
+  const auto loop = loop_snapshot(step, warp, lanes);
+  auto& instances = primitives[{program.steps[step].stmt, warp.cta, loop}];
+  auto found = std::find_if(instances.begin(), instances.end(), [&](const IssueInstance& one) { return (one.lanes[warp.warp] & lanes) == 0; });
+  if (found == instances.end()) {
+    Issued one;
+    one.stmt = program.steps[step].stmt;
+    one.loop = loop_values(step, loop);
+    one.cta = warp.cta;
+    one.warp = warp.warp;
+    one.lanes = lanes;
+    instances.push_back({issued.size(), std::vector<std::uint32_t>(kernel.launch.warps, 0), step});
+    issued.push_back(std::move(one));
+    found = instances.end() - 1;
+  }
+  found->lanes[warp.warp] |= lanes;
+}
+
+}  // namespace tmemsim::sim

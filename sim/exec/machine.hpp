@@ -1,0 +1,220 @@
+// The state of a run: SMs, CTAs, warps, memory, what is in flight, what has been found.
+#pragma once
+
+#include <array>
+#include <cstdint>
+#include <deque>
+#include <functional>
+#include <map>
+#include <memory>
+#include <optional>
+#include <random>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "sim/check/access.hpp"
+#include "sim/check/candidate.hpp"
+#include "sim/check/view.hpp"
+#include "sim/exec/plan.hpp"
+#include "sim/memory/allocator.hpp"
+#include "sim/memory/bytes.hpp"
+#include "sim/memory/registers.hpp"
+#include "sim/memory/tmem.hpp"
+#include "sim/sim.hpp"
+
+namespace tmemsim::sim {
+
+struct Machine;
+struct WarpState;
+
+// One asynchronous operation between issue and effect.
+struct Flight {
+  Async agent = Async::none;
+  std::uint32_t record = 0;                       // its access record
+  std::uint32_t number = 0;                       // in the order of its agent: waits complete a prefix
+  std::function<void(Machine&, WarpState&)> complete;  // applies the effect; touches only what the issue declared
+  bool done = false;
+};
+
+// Lanes of a warp that stand at the same step.
+struct LaneGroup {
+  enum class State : std::uint8_t {
+    ready,
+    rendezvous,  // at an operation of the whole warp, other lanes are missing
+    barrier,     // in a named barrier
+    alloc,       // waits for columns
+    warp_sync,   // in bar.warp.sync, for the lanes `waits_for`
+    sleeping,    // delay, until scheduler step `wake`
+  };
+  std::uint32_t lanes = 0;
+  std::uint32_t pc = 0;
+  State state = State::ready;
+  std::uint32_t waits_for = 0;   // barrier id, or mask of lanes
+  std::uint32_t record = 0;      // of the operation that blocks (barrier, alloc)
+  std::uint32_t number = 0;      // of the last instruction in the warp
+  std::uint64_t wake = 0;
+  bool yielded = false;          // has taken a backward branch since the other lanes ran
+  bool retrying = false;         // executes the operation again that blocked it
+  bool alone = false;            // goes on with an operation of the whole warp although lanes are missing: reported
+};
+
+struct ViewGroup {
+  std::uint32_t lanes = 0;
+  Views views;
+};
+
+struct WarpState {
+  std::uint32_t cta = 0, warp = 0;  // CTA in the grid, warp in the CTA
+  std::uint32_t live = ~0u;         // lanes that have not exited
+  std::vector<LaneGroup> groups;    // of live lanes, disjoint
+  std::vector<ViewGroup> views;     // of all lanes, disjoint
+  RegisterFile registers{0};
+  std::vector<std::array<std::int32_t, 32>> loops;  // [slot][lane]
+  std::uint32_t executed = 0;       // instructions so far (agent `order`)
+  std::uint32_t ld_issued = 0, ld_waited = 0, st_issued = 0, st_waited = 0;
+  std::deque<Flight> flights;       // ld and st that have had no effect yet, in issue order
+  bool queued = false;              // stands in Machine::ready
+};
+
+// One use of a named barrier: who has arrived since it was last complete.
+struct NamedBarrier {
+  std::uint32_t expected = 0;       // threads; 0: nobody has arrived
+  bool all_threads = false;         // no count was given: exited threads are not waited for
+  std::vector<std::uint32_t> arrived;  // [warp]: lanes
+  std::vector<std::uint8_t> counted;   // [warp]
+  std::uint32_t threads = 0;        // counted so far
+  std::uint32_t last_record = 0, completed_by = 0;
+  std::uint32_t uses = 0;           // completed so far
+  Views views;                      // of those who have arrived
+};
+
+struct Cta {
+  std::uint32_t index = 0, cluster = 0, rank = 0, sm = 0;
+  ByteMemory shared;
+  std::vector<WarpState> warps;
+  std::array<NamedBarrier, 16> barriers;
+  std::uint32_t live_warps = 0;
+  std::uint32_t relinquish_record = 0;   // first relinquish; 0: none
+  std::vector<std::uint32_t> allocs;     // records of the allocs that were executed
+  std::vector<std::uint32_t> alloc_columns;
+  std::uint32_t last_lifecycle_record = 0;  // last alloc or dealloc
+  std::uint32_t agents = 0;              // counters in use
+};
+
+// What happened to a granule of columns last.
+struct GranuleHistory {
+  std::uint32_t freed_by = 0;            // record of the last dealloc; 0: none
+  std::uint32_t freed_cta = 0;
+};
+
+struct Sm {
+  explicit Sm(std::uint32_t held) : allocator(held), held_columns(held) {}
+  Allocator allocator;
+  std::uint32_t held_columns = 0;
+  std::unique_ptr<Tmem> tmem;            // made by the first alloc or access
+  std::array<GranuleHistory, Allocator::granules> history{};
+  std::vector<std::uint32_t> ctas;       // resident, in the grid
+  Tmem& cells() {
+    if (!tmem) tmem = std::make_unique<Tmem>();
+    return *tmem;
+  }
+};
+
+struct Machine {
+  Machine(const Program& program, const Options& options, Observer* observer);
+
+  const Program& program;
+  const Kernel& kernel;
+  const Options& options;
+  Observer* observer;
+
+  std::vector<StepPlan> plans;           // by step
+  std::vector<std::uint8_t> in_tile;     // by step: inside a lowered primitive
+  AccessTable accesses;
+  std::vector<Sm> sms;
+  std::vector<Cta> ctas;
+  std::vector<ByteMemory> global;        // by buffer
+  Candidates candidates;
+  std::mt19937_64 random;
+  std::uint64_t steps = 0;               // executed
+  std::uint64_t now = 0;                 // scheduler steps
+  bool stopped = false;                  // deadlock, step limit
+
+  // Pairs whose order the program leaves open although the outcome may depend on it.
+  std::vector<std::pair<Ref, Ref>> unordered;
+  void note_unordered(std::uint32_t record, std::uint32_t other);
+
+  std::uint32_t cta_of_rank(const Cta& cta, std::uint32_t rank) const;  // CTA of the same cluster, in the grid
+  LaneGroup* group_at(WarpState& warp, std::uint32_t step, std::uint32_t lanes);
+  void note_wake(const WarpState& warp, const LaneGroup& group);
+
+  // ---- issue log (ir/issued.hpp) ----
+  struct IssueKey {
+    const Stmt* stmt;
+    std::uint32_t cta;
+    std::array<std::int32_t, recorded_loops> loop;
+    auto operator<=>(const IssueKey&) const = default;
+  };
+  struct IssueInstance {
+    std::size_t index;                   // in `issued`
+    std::vector<std::uint32_t> lanes;    // [warp]: who has executed it
+    std::uint32_t step = 0;
+  };
+  std::vector<Issued> issued;
+  std::map<IssueKey, std::vector<IssueInstance>> primitives;
+
+  Sm& sm_of(const WarpState& warp) { return sms[ctas[warp.cta].sm]; }
+  WarpState& warp_of(const Access& access) { return ctas[access.cta].warps[access.warp]; }
+
+  Ref ref(std::uint32_t record) const;
+  Ref ref(std::uint32_t step, const WarpState& warp, std::uint32_t lanes) const;
+  std::map<std::string, std::int64_t> loop_values(std::uint32_t step, const std::array<std::int32_t, recorded_loops>& loop) const;
+  std::array<std::int32_t, recorded_loops> loop_snapshot(std::uint32_t step, const WarpState& warp, std::uint32_t lanes) const;
+
+  // ---- scheduler (exec/scheduler.cpp) ----
+  std::vector<WarpState*> ready;         // warps with something to run, in turn
+  std::size_t turn = 0;
+  void run_to_end();
+  void make_ready(WarpState& warp);
+  void columns_freed(Sm& sm);            // wakes allocs that wait
+  // Brings the flights of a warp with number <= count (of that agent) to their effect.
+  void complete(WarpState& warp, Async agent, std::uint32_t count);
+  void complete_one(WarpState& warp, Flight& flight);
+
+ private:
+  void collect_garbage();
+  WarpState* next_warp();
+  void run_warp(WarpState& warp);
+  LaneGroup* pick_group(WarpState& warp);
+  bool waits_for_election(const WarpState& warp, const LaneGroup& group) const;
+  void merge_groups(WarpState& warp);
+  void step_group(WarpState& warp, std::size_t group);
+  void execute_operation(WarpState& warp, std::size_t group, std::uint32_t lanes);
+  void branch(WarpState& warp, std::size_t group, std::uint32_t away, std::uint32_t target);
+  void exit_lanes(WarpState& warp, std::size_t group);
+  void exit_cta(Cta& cta);
+  bool resolve_rendezvous(Cta& cta);     // lets operations of the whole warp go on with the lanes that came
+  bool quiesce();                        // nobody can run: true when something was found that lets the run go on
+  void report_blocked();
+  void complete_random(WarpState& warp);
+  void check_permits_held();
+  void log_primitive(const WarpState& warp, std::uint32_t step, std::uint32_t lanes);
+};
+
+// ---- named barriers (exec/barrier.cpp) ----
+// Takes note of exited lanes: barriers without a count do not wait for them.
+void barriers_after_exit(Machine& machine, Cta& cta);
+// Lets partial warps in barriers count as whole ones, each with its finding; true when that released somebody.
+bool resolve_partial_barriers(Machine& machine, Cta& cta);
+// Which warps could still arrive at the barrier: for deadlock reports.
+std::string missing_at_barrier(const Machine& machine, const Cta& cta, std::uint32_t id);
+
+// Counter of the completed uses of a barrier, among the agents of its CTA.
+std::uint32_t barrier_agent(const Machine& machine, std::uint32_t id);
+
+// ---- dispatch (exec/dispatch.cpp) ----
+void plan_step(const Program& program, const Step& step, StepPlan& plan);
+std::string_view op_name(const Step& step);
+
+}  // namespace tmemsim::sim

@@ -1,0 +1,605 @@
+// Runs the warps: one step of one group of lanes at a time, until every thread has exited or nobody can go on.
+//
+// Every thread has its own program counter. Lanes of a warp that stand at the same step are a group; the group with the
+// smallest counter runs first, so that lanes that took different branches come together again. A group that takes a backward
+// branch lets the other lanes run first: a thread that spins does not starve the one it waits for.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/exec/dispatch.hpp"
+
+namespace tmemsim::sim {
+namespace {
+
+constexpr std::size_t control_steps_a_turn = 64;  // branches and skipped statements that a warp passes in one turn
+
+std::uint32_t lowest(std::uint32_t lanes) { return lanes & (~lanes + 1u); }
+
+// Lanes of the group that execute the step.
+std::uint32_t executing(const Step& step, const WarpState& warp, std::uint32_t lanes) {
+  const std::uint32_t named = lanes & lanes_of(step.where, warp.cta, warp.warp);
+  return step.where.elect ? lowest(named) : named;
+}
+
+bool names_part_of_a_warp(const Where& where) { return where.elect || (where.lanes && (where.lanes->first != 0 || where.lanes->last < 31)); }
+
+}  // namespace
+
+void Machine::make_ready(WarpState& warp) {
+  if (warp.queued) return;
+  warp.queued = true;
+  ready.push_back(&warp);
+}
+
+LaneGroup* Machine::group_at(WarpState& warp, std::uint32_t step, std::uint32_t lanes) {
+  for (LaneGroup& group : warp.groups)
+    if (group.pc == step && (group.lanes & lanes) != 0) return &group;
+  return nullptr;
+}
+
+void Machine::merge_groups(WarpState& warp) {
+  auto& groups = warp.groups;
+  for (std::size_t i = 0; i < groups.size(); ++i) {
+    const auto mergeable = [](const LaneGroup& g) { return (g.state == LaneGroup::State::ready || g.state == LaneGroup::State::rendezvous) && !g.retrying; };
+    if (!mergeable(groups[i])) continue;
+    for (std::size_t j = groups.size(); j-- > i + 1;) {
+      if (!mergeable(groups[j]) || groups[j].pc != groups[i].pc) continue;
+      groups[i].lanes |= groups[j].lanes;
+      groups[i].yielded = groups[i].yielded && groups[j].yielded;
+      groups[i].alone = groups[i].alone || groups[j].alone;
+      groups[i].state = LaneGroup::State::ready;
+      groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+  }
+}
+
+// An election waits for the lanes that are still on their way to it.
+bool Machine::waits_for_election(const WarpState& warp, const LaneGroup& group) const {
+  if (warp.groups.size() == 1 || !program.steps[group.pc].where.elect) return false;
+  return std::any_of(warp.groups.begin(), warp.groups.end(), [&](const LaneGroup& other) {
+    return other.pc < group.pc && (other.state == LaneGroup::State::ready || other.state == LaneGroup::State::sleeping);
+  });
+}
+
+// The ready group with the smallest counter; one that has just taken a backward branch comes after the others.
+LaneGroup* Machine::pick_group(WarpState& warp) {
+  if (warp.groups.size() > 1) merge_groups(warp);
+  LaneGroup* best = nullptr;
+  bool any_ready = false;
+  for (LaneGroup& group : warp.groups) {
+    if (group.state == LaneGroup::State::sleeping && group.wake <= now) {
+      group.state = LaneGroup::State::ready;
+      ++group.pc;
+    }
+    if (group.state != LaneGroup::State::ready) continue;
+    any_ready = true;
+    if (group.yielded || waits_for_election(warp, group)) continue;
+    if (!best || group.pc < best->pc) best = &group;
+  }
+  if (best || !any_ready) return best;
+  for (LaneGroup& group : warp.groups) group.yielded = false;
+  return pick_group(warp);
+}
+
+WarpState* Machine::next_warp() {
+  while (!ready.empty()) {
+    if (options.scheduler == Scheduler::random) turn = random() % ready.size();
+    if (turn >= ready.size()) turn = 0;
+    WarpState* warp = ready[turn];
+    bool has_work = false, asleep = false;
+    for (const LaneGroup& group : warp->groups) {
+      has_work = has_work || group.state == LaneGroup::State::ready || (group.state == LaneGroup::State::sleeping && group.wake <= now);
+      asleep = asleep || group.state == LaneGroup::State::sleeping;
+    }
+    if (has_work) {
+      if (options.scheduler != Scheduler::random) ++turn;
+      return warp;
+    }
+    if (asleep) {  // nothing to do yet: time goes on
+      ++now;
+      ++turn;
+      continue;
+    }
+    warp->queued = false;
+    ready.erase(ready.begin() + static_cast<std::ptrdiff_t>(turn));
+  }
+  return nullptr;
+}
+
+void Machine::run_to_end() {
+  while (!stopped) {
+    WarpState* warp = next_warp();
+    if (!warp) {
+      if (quiesce()) continue;
+      break;
+    }
+    ++now;
+    run_warp(*warp);
+    if (accesses.is_full()) collect_garbage();
+  }
+  for (Cta& cta : ctas)
+    for (WarpState& warp : cta.warps)
+      for (Flight& flight : warp.flights) complete_one(warp, flight);
+  check_permits_held();
+}
+
+void Machine::run_warp(WarpState& warp) {
+  if (options.policy == Policy::random && !warp.flights.empty()) complete_random(warp);
+  for (std::size_t passed = 0; passed < control_steps_a_turn; ++passed) {
+    LaneGroup* group = pick_group(warp);
+    if (!group) return;
+    if (steps >= options.max_steps) {
+      for (Cta& cta : ctas) resolve_rendezvous(cta);
+      if (candidates.all().empty() || std::none_of(candidates.all().begin(), candidates.all().end(), [](const Candidate& c) { return c.verdict == Verdict::participation; })) {
+        Candidate found;
+        found.verdict = Verdict::step_limit;
+        found.at = ref(group->pc, warp, group->lanes);
+        found.message = fmt::format("{} instructions were executed and the program has not ended", steps);
+        candidates.add(std::move(found));
+      }
+      stopped = true;
+      return;
+    }
+    const Step& step = program.steps[group->pc];
+    const std::uint32_t lanes = step.kind == Step::Kind::end ? group->lanes : executing(step, warp, group->lanes);
+    const bool is_operation = step.kind == Step::Kind::op && lanes != 0;
+    step_group(warp, static_cast<std::size_t>(group - warp.groups.data()));
+    if (is_operation || step.kind == Step::Kind::end || stopped) return;
+  }
+}
+
+void Machine::branch(WarpState& warp, std::size_t index, std::uint32_t away, std::uint32_t target) {
+  LaneGroup& group = warp.groups[index];
+  const bool backward = target <= group.pc;
+  if (away == 0) {
+    ++group.pc;
+    return;
+  }
+  if (away != group.lanes) {
+    LaneGroup rest = group;
+    rest.lanes = away;
+    rest.pc = target;
+    rest.yielded = backward;
+    group.lanes &= ~away;
+    ++group.pc;
+    warp.groups.push_back(rest);  // `group` is dangling from here on
+    return;
+  }
+  group.pc = target;
+  group.yielded = backward && warp.groups.size() > 1;
+}
+
+void Machine::step_group(WarpState& warp, std::size_t index) {
+  LaneGroup& group = warp.groups[index];
+  const Step& step = program.steps[group.pc];
+  ++steps;
+  if (step.kind == Step::Kind::end) return exit_lanes(warp, index);
+  const std::uint32_t lanes = executing(step, warp, group.lanes);
+  const auto evaluate = [&](const Expr& expr) {
+    LaneValues values;
+    Warp context(*this, warp, group.pc, lanes, ++warp.executed);
+    values = context.evaluate(expr);
+    return values;
+  };
+  switch (step.kind) {
+    case Step::Kind::op:
+      if (lanes == 0) ++group.pc;
+      else execute_operation(warp, index, lanes);
+      return;
+    case Step::Kind::tile_begin:
+      if (lanes != 0) log_primitive(warp, group.pc, lanes);
+      ++group.pc;
+      return;
+    case Step::Kind::tile_end: ++group.pc; return;
+    case Step::Kind::delay:
+      if (lanes == 0) {
+        ++group.pc;
+        return;
+      }
+      group.state = LaneGroup::State::sleeping;
+      group.wake = now + std::get<Delay>(step.stmt->node).steps;
+      return;
+    case Step::Kind::jump: branch(warp, index, group.lanes, step.target); return;
+    case Step::Kind::branch_unless: {
+      std::uint32_t taken = 0;
+      if (lanes != 0) {
+        const auto* loop = std::get_if<While>(&step.stmt->node);
+        const LaneValues values = evaluate(loop ? loop->condition : std::get<If>(step.stmt->node).condition);
+        for (std::size_t lane = 0; lane < 32; ++lane)
+          if ((lanes >> lane & 1u) && values.value[lane] == 0) taken |= 1u << lane;
+      }
+      const std::uint32_t skipped = group.lanes & ~lanes;
+      if (skipped != 0 && step.after != step.target && skipped != group.lanes) {
+        LaneGroup rest = group;
+        rest.lanes = skipped;
+        rest.pc = step.after;
+        group.lanes = lanes;
+        warp.groups.push_back(rest);
+        branch(warp, index, taken, step.target);
+        return;
+      }
+      if (skipped != 0 && skipped == group.lanes) {
+        group.pc = step.after;
+        return;
+      }
+      branch(warp, index, taken | skipped, step.target);
+      return;
+    }
+    case Step::Kind::loop_enter: {
+      std::uint32_t away = group.lanes & ~lanes;
+      if (lanes != 0) {
+        const auto& loop = std::get<For>(step.stmt->node);
+        const LaneValues begin = evaluate(loop.begin), end = evaluate(loop.end);
+        for (std::size_t lane = 0; lane < 32; ++lane) {
+          if (!(lanes >> lane & 1u)) continue;
+          warp.loops[step.loop][lane] = begin.value[lane];
+          if (begin.value[lane] >= end.value[lane]) away |= 1u << lane;
+        }
+      }
+      branch(warp, index, away, step.target);
+      return;
+    }
+    case Step::Kind::loop_next: {
+      std::uint32_t again = 0;
+      if (lanes != 0) {
+        const auto& loop = std::get<For>(step.stmt->node);
+        const LaneValues by = evaluate(loop.step), end = evaluate(loop.end);
+        for (std::size_t lane = 0; lane < 32; ++lane) {
+          if (!(lanes >> lane & 1u)) continue;
+          if (by.value[lane] <= 0) {
+            input_error(kernel.files, step.stmt->at, fmt::format("the step of the loop is {}", by.value[lane]), "steps are positive");
+          }
+          const std::int64_t next = std::int64_t{warp.loops[step.loop][lane]} + by.value[lane];
+          if (next >= end.value[lane]) continue;
+          warp.loops[step.loop][lane] = static_cast<std::int32_t>(next);
+          again |= 1u << lane;
+        }
+      }
+      branch(warp, index, again, step.target);
+      return;
+    }
+    case Step::Kind::end: return;
+  }
+}
+
+void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_t lanes) {
+  LaneGroup& group = warp.groups[index];
+  const std::uint32_t at = group.pc;
+  const Step& step = program.steps[at];
+  const Row& row = row_of(step);
+  const bool whole_warp = row.who == Who::warp_aligned || row.name == "barrier.sync" || row.name == "barrier.arrive";
+  if (!group.retrying) group.number = ++warp.executed;
+  const bool partial_by_guard = whole_warp && names_part_of_a_warp(step.where);
+  if (whole_warp && !group.retrying && !group.alone && !partial_by_guard && row.who == Who::warp_aligned && lanes != warp.live) {
+    group.state = LaneGroup::State::rendezvous;  // the others may still come; if not, quiesce() lets us go on
+    --warp.executed;
+    return;
+  }
+  Warp context(*this, warp, at, lanes, group.number, group.retrying);
+  Event event;
+  if (observer) {
+    event.step = steps;
+    event.ref = ref(at, warp, lanes);
+    event.in_flight_before = static_cast<std::uint32_t>(warp.flights.size());
+    context.event = &event;
+  }
+  const bool exited = row.who == Who::warp_aligned && warp.live != ~0u;
+  if (!group.retrying && (partial_by_guard || exited)) {
+    context.report(context.candidate(Verdict::participation,
+                                     exited ? fmt::format("{} threads of the warp have exited", 32 - std::popcount(warp.live))
+                                            : std::string("the statement names only a part of the warp")));
+  }
+  if (!in_tile[at] && row.moves_data && !group.retrying) {
+    Issued one;
+    one.stmt = step.stmt;
+    one.loop = loop_values(at, loop_snapshot(at, warp, lanes));
+    one.cta = warp.cta;
+    one.warp = warp.warp;
+    one.lanes = lanes;
+    one.complete = lanes == lanes_of(step.where, warp.cta, warp.warp) || step.where.elect;
+    issued.push_back(std::move(one));
+  }
+  Dispatched result = dispatch(context, step);
+  LaneGroup& now_group = warp.groups[index];  // executors change states, never the list of groups
+  now_group.alone = false;
+  now_group.retrying = false;
+  if (result.ran.state == Ran::State::blocked) {
+    now_group.state = result.ran.reason;
+    now_group.waits_for = result.ran.waits_for;
+    now_group.record = result.ran.record;
+  } else {
+    ++now_group.pc;
+  }
+  if (now_group.state == LaneGroup::State::barrier && lanes != now_group.lanes) {  // those that the statement leaves out go on
+    LaneGroup rest = now_group;
+    rest.lanes &= ~lanes;
+    rest.state = LaneGroup::State::ready;
+    rest.pc = at + 1;
+    now_group.lanes = lanes;
+    warp.groups.push_back(rest);
+  } else if (result.ran.state == Ran::State::blocked && lanes != now_group.lanes) {
+    LaneGroup rest = now_group;
+    rest.lanes &= ~lanes;
+    rest.state = LaneGroup::State::ready;
+    rest.pc = at + 1;
+    now_group.lanes = lanes;
+    warp.groups.push_back(rest);
+  }
+  if (result.flight) {
+    if (options.policy == Policy::early) complete_one(warp, *result.flight);
+    else warp.flights.push_back(std::move(*result.flight));
+  }
+  if (observer) {
+    event.in_flight_after = static_cast<std::uint32_t>(warp.flights.size());
+    if (result.ran.state == Ran::State::blocked) event.kind = Event::Kind::block;
+    observer->event(event);
+  }
+}
+
+void Machine::note_wake(const WarpState& warp, const LaneGroup& group) {
+  if (!observer) return;
+  Event event;
+  event.kind = Event::Kind::wake;
+  event.step = steps;
+  event.ref = ref(group.pc > 0 ? group.pc - 1 : 0, warp, group.lanes);
+  observer->event(event);
+}
+
+// ---- asynchronous operations ----
+
+void Machine::complete_one(WarpState& warp, Flight& flight) {
+  if (flight.done) return;
+  flight.done = true;
+  flight.complete(*this, warp);
+  flight.complete = nullptr;
+  if (!observer) return;
+  Event event;
+  event.kind = Event::Kind::complete;
+  event.step = steps;
+  event.ref = ref(flight.record);
+  observer->event(event);
+}
+
+void Machine::complete(WarpState& warp, Async agent, std::uint32_t count) {
+  for (Flight& flight : warp.flights)
+    if (flight.agent == agent && flight.number <= count) complete_one(warp, flight);
+  std::erase_if(warp.flights, [](const Flight& flight) { return flight.done; });
+}
+
+void Machine::complete_random(WarpState& warp) {
+  if (random() % 4 != 0) return;
+  complete_one(warp, warp.flights[random() % warp.flights.size()]);
+  std::erase_if(warp.flights, [](const Flight& flight) { return flight.done; });
+}
+
+void Machine::columns_freed(Sm& sm) {
+  for (std::uint32_t index : sm.ctas) {
+    for (WarpState& warp : ctas[index].warps) {
+      for (LaneGroup& group : warp.groups) {
+        if (group.state != LaneGroup::State::alloc) continue;
+        group.state = LaneGroup::State::ready;
+        group.retrying = true;
+        make_ready(warp);
+      }
+    }
+  }
+}
+
+// ---- exit ----
+
+void Machine::exit_lanes(WarpState& warp, std::size_t index) {
+  const std::uint32_t lanes = warp.groups[index].lanes;
+  if (observer) {
+    Event event;
+    event.kind = Event::Kind::exit;
+    event.step = steps;
+    event.ref.cta = warp.cta;
+    event.ref.warp = warp.warp;
+    event.ref.lanes = lanes;
+    observer->event(event);
+  }
+  warp.live &= ~lanes;
+  warp.groups.erase(warp.groups.begin() + static_cast<std::ptrdiff_t>(index));
+  Cta& cta = ctas[warp.cta];
+  for (LaneGroup& group : warp.groups) {  // a warp barrier does not wait for exited lanes: try again
+    if (group.state != LaneGroup::State::warp_sync) continue;
+    group.state = LaneGroup::State::ready;
+    group.retrying = true;
+  }
+  barriers_after_exit(*this, cta);
+  if (warp.live != 0) return;
+  for (Flight& flight : warp.flights) complete_one(warp, flight);
+  warp.flights.clear();
+  if (--cta.live_warps == 0) exit_cta(cta);
+}
+
+void Machine::exit_cta(Cta& cta) {
+  Sm& sm = sms[cta.sm];
+  const std::vector<Allocation> live = sm.allocator.live();
+  for (const Allocation& allocation : live) {
+    if (allocation.cta != cta.index || allocation.faulty) continue;
+    Candidate found;
+    found.verdict = Verdict::alloc_leak;
+    found.at = ref(allocation.record);
+    found.at_instance = {cta.index, accesses[allocation.record].warp, accesses[allocation.record].number};
+    found.message = fmt::format("the CTA ends with {} columns allocated at column {}", allocation.columns, allocation.base);
+    found.where.space = "tmem";
+    found.where.sm = cta.sm;
+    found.where.cta = cta.index;
+    found.where.columns = {allocation.base, allocation.base + allocation.columns - 1};
+    candidates.add(std::move(found));
+  }
+}
+
+// A CTA that allocated and kept its permit to the end, while another CTA of the SM had to allocate too.
+void Machine::check_permits_held() {
+  for (const Cta& cta : ctas) {
+    if (cta.allocs.empty() || cta.relinquish_record != 0 || cta.live_warps != 0) continue;
+    for (std::uint32_t other : sms[cta.sm].ctas) {
+      const Cta& neighbour = ctas[other];
+      if (other == cta.index || neighbour.allocs.empty()) continue;
+      Candidate found;
+      found.verdict = Verdict::permit_held;
+      found.decided_by = Switch::permit_held;
+      found.at = ref(neighbour.allocs.back());
+      found.other = ref(cta.allocs.back());
+      found.message = fmt::format("CTA {} never relinquishes its permit while CTA {} of the same SM allocates", cta.index, other);
+      found.where.sm = cta.sm;
+      found.where.cta = cta.index;
+      candidates.add(std::move(found));
+      break;
+    }
+  }
+}
+
+// ---- nobody can run ----
+
+bool Machine::resolve_rendezvous(Cta& cta) {
+  bool changed = false;
+  for (WarpState& warp : cta.warps) {
+    LaneGroup* first = nullptr;
+    for (LaneGroup& group : warp.groups)
+      if (group.state == LaneGroup::State::rendezvous && (!first || group.pc < first->pc)) first = &group;
+    if (!first) continue;
+    const std::uint32_t lanes = executing(program.steps[first->pc], warp, first->lanes);
+    Warp context(*this, warp, first->pc, lanes, warp.executed + 1);
+    if (warp.live == ~0u) {  // with exited threads the executor's caller reports
+      context.report(context.candidate(Verdict::participation, fmt::format("only {} of the 32 threads of the warp execute it", std::popcount(lanes))));
+    }
+    first->state = LaneGroup::State::ready;
+    first->alone = true;
+    make_ready(warp);
+    changed = true;
+  }
+  return changed;
+}
+
+bool Machine::quiesce() {
+  for (Cta& cta : ctas)
+    if (resolve_rendezvous(cta)) return true;
+  for (Cta& cta : ctas)
+    if (resolve_partial_barriers(*this, cta)) return true;
+  report_blocked();
+  return false;
+}
+
+void Machine::report_blocked() {
+  struct Blocked {
+    const WarpState* warp;
+    const LaneGroup* group;
+  };
+  std::vector<Blocked> allocs, others;
+  std::vector<std::uint32_t> explained;  // CTAs whose standstill an alloc explains
+  for (const Cta& cta : ctas) {
+    for (const WarpState& warp : cta.warps) {
+      for (const LaneGroup& group : warp.groups) {
+        if (group.state == LaneGroup::State::alloc) allocs.push_back({&warp, &group});
+        else others.push_back({&warp, &group});
+      }
+    }
+  }
+  if (allocs.empty() && others.empty()) return;
+  stopped = true;
+  for (const Blocked& blocked : allocs) {
+    const Cta& cta = ctas[blocked.warp->cta];
+    const Sm& sm = sms[cta.sm];
+    const std::uint32_t columns = blocked.group->waits_for, own = sm.allocator.held_by(cta.index);
+    Candidate found;
+    found.at = ref(blocked.group->record);
+    found.at_instance = {cta.index, blocked.warp->warp, blocked.group->number};
+    found.where.space = "tmem";
+    found.where.sm = cta.sm;
+    found.where.cta = cta.index;
+    if (own + columns > 512) {
+      found.verdict = Verdict::alloc_capacity;
+      found.message = fmt::format("the CTA holds {} columns and asks for {} more; there are 512", own, columns);
+    } else {
+      found.verdict = Verdict::alloc_blocked;
+      found.message = fmt::format("{} columns are asked for, {} are free, and no holder can still free any", columns, sm.allocator.free_columns());
+      if (sm.held_columns != 0) found.message += fmt::format(" ({} belong to another kernel)", sm.held_columns);
+    }
+    for (const Allocation& allocation : sm.allocator.live()) {
+      if (found.verdict == Verdict::alloc_capacity && allocation.cta != cta.index) continue;
+      if (found.verdict == Verdict::alloc_blocked && allocation.cta == cta.index && found.other) continue;
+      found.other = ref(allocation.record);
+      found.other_instance = {allocation.cta, accesses[allocation.record].warp, accesses[allocation.record].number};
+    }
+    candidates.add(std::move(found));
+    explained.push_back(cta.cluster);
+    for (const Allocation& allocation : sm.allocator.live()) explained.push_back(ctas[allocation.cta].cluster);
+  }
+  std::uint32_t cluster = ~0u;
+  Candidate deadlock;
+  const auto flush = [&] {
+    if (cluster != ~0u) candidates.add(std::move(deadlock));
+    deadlock = {};
+  };
+  for (const Blocked& blocked : others) {
+    const Cta& cta = ctas[blocked.warp->cta];
+    if (std::find(explained.begin(), explained.end(), cta.cluster) != explained.end()) continue;
+    const Ref here = ref(blocked.group->pc, *blocked.warp, blocked.group->lanes);
+    std::string what;
+    switch (blocked.group->state) {
+      case LaneGroup::State::barrier:
+        what = fmt::format("barrier {}, for {}", blocked.group->waits_for, missing_at_barrier(*this, cta, blocked.group->waits_for));
+        break;
+      case LaneGroup::State::warp_sync: what = fmt::format("bar.warp.sync, for lanes {:#010x}", blocked.group->waits_for & ~blocked.group->lanes); break;
+      default: what = "the other lanes of its warp"; break;
+    }
+    if (cta.cluster != cluster) {
+      flush();
+      cluster = cta.cluster;
+      deadlock.verdict = Verdict::deadlock;
+      deadlock.at = here;
+      deadlock.at_instance = {cta.index, blocked.warp->warp, blocked.group->number};
+      deadlock.where.space = "barrier";
+      deadlock.where.cta = cta.index;
+    } else if (!deadlock.other && here.path != deadlock.at.path) {
+      deadlock.other = here;
+      deadlock.other_instance = {cta.index, blocked.warp->warp, blocked.group->number};
+    }
+    if (!deadlock.message.empty()) deadlock.message += "; ";
+    deadlock.message += fmt::format("CTA {} warp {} waits at {} for {}", cta.index, blocked.warp->warp, here.path, what);
+  }
+  flush();
+}
+
+// ---- memory of the checks ----
+
+void Machine::collect_garbage() {
+  accesses.begin_marking();
+  const auto mark = [&](AccessId id) {
+    if (id != 0) accesses.mark(id);
+  };
+  for (const Sm& sm : sms) {
+    if (sm.tmem) {
+      for (const auto& slab : sm.tmem->writer)
+        for (AccessId id : slab) mark(id);
+      for (const auto& slab : sm.tmem->reader)
+        for (AccessId id : slab) mark(id);
+    }
+    for (const Allocation& allocation : sm.allocator.live()) accesses.mark_record(allocation.record);
+    for (const GranuleHistory& history : sm.history) accesses.mark_record(history.freed_by);
+  }
+  for (const ByteMemory& memory : global) memory.for_each_id(mark);
+  for (const Cta& cta : ctas) {
+    cta.shared.for_each_id(mark);
+    accesses.mark_record(cta.relinquish_record);
+    accesses.mark_record(cta.last_lifecycle_record);
+    for (std::uint32_t record : cta.allocs) accesses.mark_record(record);
+    for (const NamedBarrier& barrier : cta.barriers) {
+      accesses.mark_record(barrier.last_record);
+      accesses.mark_record(barrier.completed_by);
+    }
+    for (const WarpState& warp : cta.warps) {
+      for (const LaneGroup& group : warp.groups) accesses.mark_record(group.record);
+      for (const Flight& flight : warp.flights) accesses.mark_record(flight.record);
+      for (std::size_t row = 0; row < warp.registers.rows(); ++row) accesses.mark_record(warp.registers.state(row).pending_record);
+    }
+  }
+  accesses.sweep();
+}
+
+}  // namespace tmemsim::sim

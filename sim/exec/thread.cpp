@@ -1,0 +1,218 @@
+// Loads, stores, moves and arithmetic of single threads. PTX ISA 9.7.1, 9.7.3, 9.7.6, 9.7.9.
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "sim/exec/families.hpp"
+
+namespace tmemsim::sim {
+namespace {
+
+template <class Visit> void for_each_lane(std::uint32_t lanes, Visit&& visit) {
+  for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<std::uint32_t>(std::countr_zero(lanes)));
+}
+
+std::uint32_t memory_record(Warp& warp, const MemPlan& mem, Sem sem) {
+  const std::uint32_t record = warp.record(mem.buffer);
+  if (sem != Sem::weak) warp.machine.accesses.at(record).strong = true;
+  return record;
+}
+
+void note(Event* event, bool write, const ByteSpan& span, int bytes, const Warp& warp) {
+  if (!event || span.lanes == 0) return;
+  std::int64_t first = INT64_MAX, last = 0;
+  for_each_lane(span.lanes, [&](std::uint32_t lane) {
+    first = std::min(first, span.first[lane]);
+    last = std::max(last, span.first[lane] + bytes - 1);
+  });
+  (write ? event->writes : event->reads)
+      .push_back({span.shared ? "shared" : "global", span.shared ? warp.cta.index : std::uint32_t{span.buffer}, 0, 0, first, last});
+}
+
+// What is known of the bytes of one lane.
+struct Known {
+  bool defined = true, bad = false;
+};
+Known known_of(const ByteMemory& memory, std::int64_t first, int count) {
+  Known known;
+  for (int i = 0; i < count; ++i) {
+    const std::uint8_t flag = memory.flags()[first + i];
+    known.defined = known.defined && (flag & ByteMemory::defined);
+    known.bad = known.bad || (flag & ByteMemory::bad);
+  }
+  return known;
+}
+
+// After a load into a part of a register: the other bytes stay, and so does what is known of them.
+void keep_other_bytes(Warp& warp, std::uint32_t row, const RowState& before, std::uint32_t first, std::uint32_t count) {
+  RowState& known = warp.state.registers.state(row);
+  known.written = ~0u;
+  for (std::uint32_t byte = 0; byte < 4; ++byte) {
+    std::uint32_t& written = known.byte_written[byte];
+    if (byte < first || byte >= first + count) written = before.byte_written[byte];
+    known.written &= written;
+  }
+}
+
+}  // namespace
+
+Ran execute(const Load& op, Warp& warp) {
+  const MemPlan& mem = warp.plan(op.src);
+  const RowsPlan& dst = warp.plan(op.dst);
+  const ByteSpan span = warp.locate(mem, op.bytes, op.rank);
+  const std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::read, memory_record(warp, mem, op.sem));
+  note(warp.event, false, span, op.bytes, warp);
+  const int words = (op.bytes + 3) / 4;
+  for (int i = 0; i < words && i < static_cast<int>(dst.rows.size()); ++i) {
+    const std::uint32_t row = dst.rows[static_cast<std::size_t>(i)];
+    const int count = std::min<int>(4, op.bytes);
+    std::uint32_t undefined = 0, bad = raced | (warp.lanes & ~span.lanes);
+    std::uint32_t* values = warp.state.registers.row(row);
+    const RowState before = warp.state.registers.state(row);
+    for_each_lane(span.lanes, [&](std::uint32_t lane) {
+      const std::int64_t first = span.first[lane] + 4 * i;
+      const Known known = known_of(*span.memory, first, count);
+      if (!known.defined) undefined |= 1u << lane;
+      if (known.bad) bad |= 1u << lane;
+    });
+    if (op.reg_byte) bad |= before.bad;
+    warp.write_row(row, warp.lanes, undefined, bad);
+    if (op.reg_byte) keep_other_bytes(warp, row, before, *op.reg_byte, op.bytes);
+    for_each_lane(span.lanes, [&](std::uint32_t lane) {
+      std::uint32_t value = op.reg_byte ? values[lane] : 0;
+      std::memcpy(reinterpret_cast<std::uint8_t*>(&value) + op.reg_byte.value_or(0), span.memory->data() + span.first[lane] + 4 * i,
+                  static_cast<std::size_t>(count));
+      values[lane] = value;
+    });
+  }
+  return Ran::finished();
+}
+
+Ran execute(const Store& op, Warp& warp) {
+  const MemPlan& mem = warp.plan(op.dst);
+  const RowsPlan& src = warp.plan(op.src);
+  const ByteSpan span = warp.locate(mem, op.bytes, op.rank);
+  const std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::write, memory_record(warp, mem, op.sem));
+  note(warp.event, true, span, op.bytes, warp);
+  const int words = (op.bytes + 3) / 4;
+  for (int i = 0; i < words && i < static_cast<int>(src.rows.size()); ++i) {
+    const std::uint32_t row = src.rows[static_cast<std::size_t>(i)];
+    warp.read_row(row, span.lanes);
+    const RowState known = warp.state.registers.state(row);
+    std::uint32_t bad = known.bad | raced;
+    if (!span.shared) bad = warp.use_value(span.lanes, ~known.written, bad, fmt::format("what is stored to {}", warp.machine.kernel.buffers[mem.buffer].name));
+    const std::uint32_t* values = warp.state.registers.row(row);
+    const int count = std::min<int>(4, op.bytes);
+    for_each_lane(span.lanes, [&](std::uint32_t lane) {
+      const std::int64_t first = span.first[lane] + 4 * i;
+      std::memcpy(span.memory->data() + first, reinterpret_cast<const std::uint8_t*>(&values[lane]) + op.reg_byte.value_or(0),
+                  static_cast<std::size_t>(count));
+      const std::uint8_t flag = (known.written >> lane & 1u ? ByteMemory::defined : 0) | (bad >> lane & 1u ? ByteMemory::bad : 0);
+      std::memset(span.memory->flags() + first, flag, static_cast<std::size_t>(count));
+    });
+  }
+  return Ran::finished();
+}
+
+namespace {
+
+struct Operand {
+  std::array<std::uint32_t, 32> value{};
+  std::uint32_t undefined = 0, bad = 0;
+};
+
+// Element i of a register operand: its row i, its only row, or the value of an expression.
+Operand operand(Warp& warp, const Value& value, std::size_t i) {
+  Operand out;
+  if (const auto* expr = std::get_if<Expr>(&value)) {
+    LaneValues values;
+    warp.plan(*expr).evaluate(warp, warp.lanes, values);
+    for (std::size_t lane = 0; lane < 32; ++lane) out.value[lane] = static_cast<std::uint32_t>(values.value[lane]);
+    out.undefined = values.undefined;
+    out.bad = values.bad;
+    return out;
+  }
+  const RowsPlan& rows = warp.plan(std::get<Rows>(value));
+  const std::uint32_t row = rows.rows.size() == 1 ? rows.rows.front() : rows.rows.at(i);
+  warp.read_row(row, warp.lanes);
+  std::memcpy(out.value.data(), warp.state.registers.row(row), sizeof out.value);
+  out.undefined = ~warp.state.registers.state(row).written;
+  out.bad = warp.state.registers.state(row).bad;
+  return out;
+}
+
+Operand used_operand(Warp& warp, const Value& value, std::size_t i) {
+  Operand out = operand(warp, value, i);
+  out.bad = warp.use_value(warp.lanes, out.undefined, out.bad, "an operand");
+  out.undefined = 0;
+  return out;
+}
+
+void assign(Warp& warp, std::uint32_t row, const Operand& value) {
+  warp.write_row(row, warp.lanes, value.undefined, value.bad);
+  std::uint32_t* words = warp.state.registers.row(row);
+  for_each_lane(warp.lanes, [&](std::uint32_t lane) { words[lane] = value.value[lane]; });
+}
+
+template <class Compute> Ran row_by_row(Warp& warp, const Rows& dst, const Value& a, const Value& b, Compute&& compute) {
+  const RowsPlan& rows = warp.plan(dst);
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) {
+    Operand left = used_operand(warp, a, i);
+    const Operand right = used_operand(warp, b, i);
+    left.bad |= right.bad;
+    for_each_lane(warp.lanes, [&](std::uint32_t lane) { left.value[lane] = compute(left.value[lane], right.value[lane]); });
+    assign(warp, rows.rows[i], left);
+  }
+  return Ran::finished();
+}
+
+float as_float(const Value& value, std::uint32_t bits) {
+  return std::holds_alternative<Expr>(value) ? static_cast<float>(static_cast<std::int32_t>(bits)) : std::bit_cast<float>(bits);
+}
+
+template <class T> bool compare(Compare how, T a, T b) {
+  switch (how) {
+    case Compare::eq: return a == b;
+    case Compare::ne: return a != b;
+    case Compare::lt: return a < b;
+    case Compare::le: return a <= b;
+    case Compare::gt: return a > b;
+    case Compare::ge: return a >= b;
+  }
+  return false;
+}
+
+}  // namespace
+
+Ran execute(const Move& op, Warp& warp) {
+  const RowsPlan& rows = warp.plan(op.dst);
+  std::vector<Operand> values;  // read all before the first is written: the rows may overlap
+  values.reserve(rows.rows.size());
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) values.push_back(operand(warp, op.a, i));
+  for (std::size_t i = 0; i < rows.rows.size(); ++i) assign(warp, rows.rows[i], values[i]);
+  return Ran::finished();
+}
+
+Ran execute(const AddS32& op, Warp& warp) {
+  return row_by_row(warp, op.dst, op.a, op.b, [](std::uint32_t a, std::uint32_t b) { return a + b; });
+}
+
+Ran execute(const AddF32& op, Warp& warp) {
+  return row_by_row(warp, op.dst, op.a, op.b, [&](std::uint32_t a, std::uint32_t b) {
+    return std::bit_cast<std::uint32_t>(as_float(op.a, a) + as_float(op.b, b));
+  });
+}
+
+Ran execute(const SetPredicate& op, Warp& warp) {
+  return row_by_row(warp, op.dst, op.a, op.b, [&](std::uint32_t a, std::uint32_t b) -> std::uint32_t {
+    switch (op.type) {
+      case AluType::s32: return compare(op.cmp, static_cast<std::int32_t>(a), static_cast<std::int32_t>(b));
+      case AluType::u32: return compare(op.cmp, a, b);
+      case AluType::f32: return compare(op.cmp, as_float(op.a, a), as_float(op.b, b));
+    }
+    return 0;
+  });
+}
+
+}  // namespace tmemsim::sim

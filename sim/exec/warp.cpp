@@ -1,0 +1,377 @@
+#include <fmt/format.h>
+
+#include <bit>
+#include <cstring>
+
+#include "sim/exec/exec.hpp"
+
+namespace tmemsim::sim {
+namespace {
+
+std::uint32_t bit(std::uint32_t lane) { return 1u << lane; }
+
+template <class Visit> void for_each_lane(std::uint32_t lanes, Visit&& visit) {
+  for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<std::uint32_t>(std::countr_zero(lanes)));
+}
+
+}  // namespace
+
+Warp::Warp(Machine& machine_, WarpState& state_, std::uint32_t step_, std::uint32_t lanes_, std::uint32_t number_, bool retrying_)
+    : machine(machine_), state(state_), cta(machine_.ctas[state_.cta]), step(step_), lanes(lanes_), number(number_),
+      retrying(retrying_), plan(machine_.plans[step_]) {}
+
+std::uint32_t Warp::first_lane() const { return static_cast<std::uint32_t>(std::countr_zero(lanes)); }
+
+// ---- operands ----
+
+std::uint32_t Warp::use_value(std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad, std::string_view what) {
+  const std::uint32_t missing = of_lanes & undefined & ~bad;
+  if (missing != 0) {
+    Candidate found = candidate(Verdict::uninit_read, fmt::format("{} comes from storage that nobody has written", what));
+    found.where.space = "register";
+    found.where.cta = cta.index;
+    found.where.lanes = {std::countr_zero(missing), 31 - std::countl_zero(missing)};
+    found.at.lanes = missing;
+    report(std::move(found));
+  }
+  return bad | missing;
+}
+
+LaneValues Warp::evaluate(const Expr& expr) {
+  LaneValues values;
+  plan(expr).evaluate(*this, lanes, values);
+  values.bad = use_value(lanes, values.undefined, values.bad, "a value");
+  return values;
+}
+
+WarpValue Warp::evaluate_for_warp(const Expr& expr, std::string_view what) {
+  const LaneValues values = evaluate(expr);
+  const std::int32_t value = values.value[first_lane()];
+  const bool bad = (values.bad & lanes) != 0;
+  if (bad || values.uniform(lanes)) return {value, bad};
+  report(candidate(Verdict::participation, fmt::format("{} differs between the threads of the warp", what)));
+  return {value, true};
+}
+
+namespace {
+
+// Index of the element, or nothing where some lane's index leaves the buffer.
+std::optional<std::int64_t> element_of_warp(Warp& warp, const ElementPlan& element, bool& bad) {
+  if (element.constant) return element.constant;
+  std::int64_t index = 0;
+  for (const ElementPlan::Dimension& dimension : element.dimensions) {
+    LaneValues values;
+    dimension.index.evaluate(warp, warp.lanes, values);
+    values.bad = warp.use_value(warp.lanes, values.undefined, values.bad, "an index");
+    bad = bad || (values.bad & warp.lanes) != 0;
+    const std::int64_t value = values.value[warp.first_lane()];
+    if (!bad && !values.uniform(warp.lanes)) {
+      warp.report(warp.candidate(Verdict::participation, "the address differs between the threads of the warp"));
+      bad = true;
+    }
+    if (value < 0 || value >= dimension.extent) return std::nullopt;
+    index += value * dimension.weight;
+  }
+  return index;
+}
+
+}  // namespace
+
+WarpValue Warp::address(const TmemAddr& operand) {
+  const TmemPlan& place = plan(operand);
+  std::uint32_t address = static_cast<std::uint32_t>(place.constant_base);
+  bool bad = false;
+  const auto part = [&](const std::optional<CompiledExpr>& expr) -> std::uint32_t {
+    if (!expr) return 0;
+    if (expr->is_constant()) return static_cast<std::uint32_t>(expr->constant());
+    LaneValues values;
+    expr->evaluate(*this, lanes, values);
+    values.bad = use_value(lanes, values.undefined, values.bad, "the TMEM address");
+    if ((values.bad & lanes) == 0 && !values.uniform(lanes)) {
+      report(candidate(Verdict::participation, "the TMEM address differs between the threads of the warp"));
+      bad = true;
+    }
+    bad = bad || (values.bad & lanes) != 0;
+    return static_cast<std::uint32_t>(values.value[first_lane()]);
+  };
+  address += part(place.base);
+  address += part(place.lane) << 16;
+  address += part(place.col);
+  if (place.has_cell) {
+    const auto element = element_of_warp(*this, place.element, bad);
+    if (!element) {
+      if (!bad) report(candidate(Verdict::out_of_bounds, "the region leaves its buffer"));
+      return {static_cast<std::int32_t>(address), true};
+    }
+    const std::int64_t column = place.column + place.column_slot(*element) * place.element_bits / 32;
+    address += (static_cast<std::uint32_t>(place.lane_slot(*element)) << 16) + static_cast<std::uint32_t>(column);
+  }
+  return {static_cast<std::int32_t>(address), bad};
+}
+
+// ---- registers ----
+
+void Warp::read_row(std::uint32_t row, std::uint32_t of_lanes) {
+  RowState& known = state.registers.state(row);
+  if (known.pending <= state.ld_waited) return;
+  const Severity severity = machine.options.profile.severity(Switch::reg_before_wait);
+  if ((of_lanes & ~known.bad) != 0 && severity != Severity::none) {
+    Candidate found = candidate(Verdict::read_before_wait,
+                                fmt::format("register row {} is read before tcgen05.wait::ld", row), known.pending_record);
+    found.where.space = "register";
+    found.where.cta = cta.index;
+    found.where.reg = row;
+    report(std::move(found));
+  }
+  if (severity == Severity::error) {
+    known.bad |= of_lanes;
+    std::uint32_t* words = state.registers.row(row);
+    for_each_lane(of_lanes, [&](std::uint32_t lane) { words[lane] = register_poison; });
+  } else {
+    machine.complete(state, Async::ld, known.pending);  // the hardware honours a true register dependency (9.7.16.6.4.5)
+  }
+}
+
+void Warp::write_row(std::uint32_t row, std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad) {
+  RowState& known = state.registers.state(row);
+  if (known.pending > state.ld_waited) {
+    Candidate found = candidate(Verdict::read_before_wait,
+                                fmt::format("register row {} is overwritten before tcgen05.wait::ld", row), known.pending_record);
+    found.severity = Severity::error;  // the ISA allows the early read, never the overwrite
+    found.where.space = "register";
+    found.where.cta = cta.index;
+    found.where.reg = row;
+    if ((of_lanes & ~known.bad) != 0) report(std::move(found));
+    known.pending = 0;
+    bad |= of_lanes;
+  }
+  known.written = (known.written & ~of_lanes) | (of_lanes & ~undefined);
+  for (std::uint32_t& byte : known.byte_written) byte = (byte & ~of_lanes) | (of_lanes & ~undefined);
+  known.bad = (known.bad & ~of_lanes) | (of_lanes & bad);
+}
+
+// ---- shared and global memory ----
+
+ByteSpan Warp::locate(const MemPlan& mem, int bytes, const std::optional<Expr>& rank) {
+  ByteSpan span;
+  span.buffer = mem.buffer;
+  span.shared = mem.shared;
+  span.lanes = lanes;
+  span.base = mem.window;
+  Cta* owner = &cta;
+  if (rank && mem.shared) {
+    const WarpValue wanted = evaluate_for_warp(*rank, "the rank");
+    const std::uint32_t size = cluster_size(machine.kernel.launch);
+    if (wanted.value < 0 || static_cast<std::uint32_t>(wanted.value) >= size) {
+      input_error(machine.kernel.files, machine.program.steps[step].stmt->at,
+                  fmt::format("rank {} names no CTA of a cluster of {}", wanted.value, size));
+    }
+    owner = &machine.ctas[machine.cta_of_rank(cta, static_cast<std::uint32_t>(wanted.value))];
+  }
+  span.memory = mem.shared ? &owner->shared : &machine.global[mem.buffer];
+
+  std::uint32_t outside = 0, bad = 0;
+  if (mem.constant) {
+    span.first.fill(*mem.constant);
+  } else if (mem.byte) {
+    LaneValues values;
+    mem.byte->evaluate(*this, lanes, values);
+    bad = use_value(lanes, values.undefined, values.bad, "the address");
+    for (std::size_t i = 0; i < 32; ++i) span.first[i] = values.value[i];
+  } else {
+    std::array<std::int64_t, 32> index{};
+    for (const ElementPlan::Dimension& dimension : mem.element.dimensions) {
+      LaneValues values;
+      dimension.index.evaluate(*this, lanes, values);
+      bad |= use_value(lanes, values.undefined, values.bad, "an index");
+      for (std::size_t i = 0; i < 32; ++i) {
+        if (values.value[i] < 0 || values.value[i] >= dimension.extent) outside |= bit(static_cast<std::uint32_t>(i));
+        index[i] += values.value[i] * dimension.weight;
+      }
+    }
+    for_each_lane(lanes & ~outside, [&](std::uint32_t i) { span.first[i] = mem.slot(index[i]) * mem.element_bits / 8; });
+  }
+  std::uint32_t misaligned = 0;
+  for_each_lane(lanes, [&](std::uint32_t i) {
+    if (span.first[i] < 0 || span.first[i] + bytes > mem.size) outside |= bit(i);
+    if ((span.first[i] + mem.window) % bytes != 0) misaligned |= bit(i);
+    span.first[i] += mem.window;
+  });
+  outside &= lanes & ~bad;
+  misaligned &= lanes & ~bad & ~outside;
+  const std::string& name = machine.kernel.buffers[mem.buffer].name;
+  const auto complain = [&](Verdict verdict, std::uint32_t which, std::string message) {
+    Candidate found = candidate(verdict, std::move(message));
+    const std::int64_t first = span.first[static_cast<std::size_t>(std::countr_zero(which))] - mem.window;
+    found.where.space = mem.shared ? "shared" : "global";
+    if (mem.shared) found.where.cta = owner->index;
+    found.where.buffer = name;
+    found.where.bytes = {first, first + bytes - 1};
+    found.at.lanes = which;
+    report(std::move(found));
+  };
+  if (outside != 0) complain(Verdict::out_of_bounds, outside, fmt::format("the access of {} bytes leaves {} ({} bytes)", bytes, name, mem.size));
+  if (misaligned != 0) complain(Verdict::misaligned, misaligned, fmt::format("the address in {} is not a multiple of {} bytes", name, bytes));
+  span.lanes = lanes & ~bad & ~outside & ~misaligned;
+  return span;
+}
+
+void Warp::load_words(BufferId buffer, std::uint32_t of_lanes, LaneValues& values) {
+  const Buffer& declared = machine.kernel.buffers[buffer];
+  const bool shared = declared.space == Space::shared;
+  ByteMemory& memory = shared ? cta.shared : machine.global[buffer];
+  const std::int64_t base = shared ? declared.offset.value_or(0) : 0, size = byte_size(declared);
+  ByteSpan span;
+  span.memory = &memory;
+  span.buffer = buffer;
+  span.shared = shared;
+  span.base = base;
+  values.bad |= use_value(of_lanes, values.undefined, values.bad, "an index");
+  std::uint32_t outside = 0;
+  for_each_lane(of_lanes & ~values.bad, [&](std::uint32_t i) {
+    const std::int64_t first = std::int64_t{4} * values.value[i];
+    if (first < 0 || first + 4 > size) {
+      outside |= bit(i);
+      return;
+    }
+    span.first[i] = base + first;
+    span.lanes |= bit(i);
+  });
+  if (outside != 0) {
+    Candidate found = candidate(Verdict::out_of_bounds, fmt::format("word {} lies outside {} ({} bytes)",
+                                                                   values.value[static_cast<std::size_t>(std::countr_zero(outside))], declared.name, size));
+    found.where.space = shared ? "shared" : "global";
+    found.where.buffer = declared.name;
+    report(std::move(found));
+  }
+  const std::uint32_t bad = touch(span, 4, Touch::read, record(buffer));
+  values.undefined = 0;
+  values.bad |= outside | bad;
+  for_each_lane(span.lanes, [&](std::uint32_t i) {
+    std::memcpy(&values.value[i], memory.data() + span.first[i], 4);
+    const std::uint8_t* flags = memory.flags() + span.first[i];
+    const std::uint8_t all = flags[0] & flags[1] & flags[2] & flags[3], any = flags[0] | flags[1] | flags[2] | flags[3];
+    if (!(all & ByteMemory::defined)) values.undefined |= bit(i);
+    if (any & ByteMemory::bad) values.bad |= bit(i);
+  });
+}
+
+// ---- order and findings ----
+
+Access Warp::describe() const {
+  Access access;
+  access.step = step;
+  access.cta = state.cta;
+  access.warp = static_cast<std::uint16_t>(state.warp);
+  access.lanes = lanes;
+  access.number = number;
+  if (!machine.program.steps[step].loops_around.empty()) access.loop = machine.loop_snapshot(step, state, lanes);
+  return access;
+}
+
+std::uint32_t Warp::record(std::uint16_t buffer) {
+  Access access;
+  for (std::uint32_t& known : records_) {
+    if (known != 0 && machine.accesses[known].buffer == buffer) return known;
+    if (known != 0) continue;
+    access = describe();
+    access.buffer = buffer;
+    return known = machine.accesses.add(access);
+  }
+  access = describe();
+  access.buffer = buffer;
+  return machine.accesses.add(access);
+}
+
+Candidate Warp::candidate(Verdict verdict, std::string message) {
+  Candidate found;
+  found.verdict = verdict;
+  found.at = machine.ref(step, state, lanes);
+  found.at_instance = instance();
+  found.message = std::move(message);
+  return found;
+}
+
+Candidate Warp::candidate(Verdict verdict, std::string message, std::uint32_t earlier) {
+  Candidate found = candidate(verdict, std::move(message));
+  if (earlier == 0) return found;
+  const Access& other = machine.accesses[earlier];
+  found.other = machine.ref(earlier);
+  found.other_instance = {other.cta, other.warp, other.number};
+  return found;
+}
+
+bool Warp::happened_before(Sight which, std::uint32_t record_of_x, std::uint32_t x_lanes, std::uint32_t y_lanes, bool collective) const {
+  const Access& x = machine.accesses[record_of_x];
+  const bool same_warp = x.cta == state.cta && x.warp == state.warp;
+  if (x.collective && same_warp) return true;
+  const auto known = [&](const Views& views, std::uint32_t lane) { return sight(views, which).order(x.cta, x.warp, lane) >= x.number; };
+  if (x.collective) {  // whoever of its threads published it
+    for (const ViewGroup& group : state.views) {
+      if (!(group.lanes & y_lanes)) continue;
+      bool seen = false;
+      for_each_lane(x.lanes, [&](std::uint32_t lane) { seen = seen || known(group.views, lane); });
+      if (seen == collective) return seen;
+    }
+    return !collective;
+  }
+  bool all = true;
+  for_each_lane(x_lanes, [&](std::uint32_t lane) {
+    if (!all || (collective && same_warp && (y_lanes & bit(lane)))) return;
+    bool any_group = false;
+    for (const ViewGroup& group : state.views) {
+      std::uint32_t need = group.lanes & y_lanes;
+      if (same_warp) need &= ~bit(lane);
+      if (need == 0) continue;
+      const bool seen = known(group.views, lane);
+      if (collective) any_group = any_group || seen;
+      else all = all && seen;
+    }
+    if (collective) all = all && any_group;
+  });
+  return all;
+}
+
+bool Warp::complete_before(Sight which, const Access& x) const {
+  const std::uint32_t agent = agent_of(x.warp, x.kind == AccessKind::ld ? WarpAgent::ld : WarpAgent::st);
+  for (const ViewGroup& group : state.views)
+    if (sight(group.views, which).count(x.cta, agent) >= x.async_number) return true;
+  return false;
+}
+
+// ---- views ----
+
+void Warp::split_views(std::uint32_t of_lanes) {
+  const std::size_t count = state.views.size();
+  for (std::size_t i = 0; i < count; ++i) {
+    const std::uint32_t inside = state.views[i].lanes & of_lanes;
+    if (inside == 0 || inside == state.views[i].lanes) continue;
+    ViewGroup rest = state.views[i];
+    rest.lanes &= ~inside;
+    state.views[i].lanes = inside;
+    state.views.push_back(std::move(rest));
+  }
+}
+
+void Warp::acquire(std::uint32_t of_lanes, const Views& carried, Edge edge) {
+  const bool fences = machine.options.profile.on(Switch::fence_at_acquire);
+  change_views(of_lanes, [&](Views& views) { views.acquire(carried, edge, fences); });
+  for (std::size_t i = 0; i < state.views.size(); ++i) {  // groups that know the same are one again
+    for (std::size_t j = state.views.size(); j-- > i + 1;) {
+      if (!(state.views[i].views == state.views[j].views)) continue;
+      state.views[i].lanes |= state.views[j].lanes;
+      state.views.erase(state.views.begin() + static_cast<std::ptrdiff_t>(j));
+    }
+  }
+}
+
+Views Warp::released(std::uint32_t of_lanes) const {
+  Views views;
+  for (const ViewGroup& group : state.views)
+    if (group.lanes & of_lanes) views.join_released(group.views);
+  views.any.raise_order(state.cta, state.warp, of_lanes, number);
+  views.generic.raise_order(state.cta, state.warp, of_lanes, number);
+  return views;
+}
+
+}  // namespace tmemsim::sim
