@@ -90,7 +90,7 @@ Outcome run(const Program& program, const Options& options, Observer* observer) 
   outcome.findings = resolve(machine->candidates.all(), options.profile);
   outcome.image = image_of(*machine);
   outcome.issued = std::move(machine->issued);
-  outcome.all_schedules = ran && machine->unordered.empty() && !machine->stopped_early;
+  outcome.all_schedules = ran && machine->unordered.empty() && !machine->over_limit;
   outcome.unordered = std::move(machine->unordered);
   outcome.steps = machine->steps;
   if (observer) {
@@ -104,9 +104,7 @@ Outcome run(const Program& program, const Options& options, Observer* observer) 
     }
   }
   machine->observer = nullptr;
-  auto kernel = program.kernel;  // the machine refers to it and to the program's steps: keep what refs need
-  auto own_program = std::make_shared<Program>(program);
-  outcome.writer_of_global = [machine, kernel, own_program](BufferId buffer, std::int64_t byte) -> std::optional<Ref> {
+  outcome.writer_of_global = [machine](BufferId buffer, std::int64_t byte) -> std::optional<Ref> {
     if (buffer >= machine->global.size()) return std::nullopt;
     const ByteMemory& memory = machine->global[buffer];
     if (byte < 0 || static_cast<std::size_t>(byte) >= memory.size()) return std::nullopt;

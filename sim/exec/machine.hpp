@@ -124,9 +124,9 @@ struct Sm {
 struct Machine {
   Machine(const Program& program, const Options& options, Observer* observer);
 
-  const Program& program;
+  const Program program;                 // a copy: references into it outlive the caller's
   const Kernel& kernel;
-  const Options& options;
+  const Options options;
   Observer* observer;
 
   std::vector<StepPlan> plans;           // by step
@@ -140,6 +140,7 @@ struct Machine {
   std::uint64_t steps = 0;               // executed
   std::uint64_t now = 0;                 // scheduler steps
   bool stopped = false;                  // deadlock, step limit
+  bool over_limit = false;
 
   // Pairs whose order the program leaves open although the outcome may depend on it.
   std::vector<std::pair<Ref, Ref>> unordered;

@@ -139,7 +139,7 @@ void Machine::run_warp(WarpState& warp) {
         found.message = fmt::format("{} instructions were executed and the program has not ended", steps);
         candidates.add(std::move(found));
       }
-      stopped = true;
+      stopped = over_limit = true;
       return;
     }
     const Step& step = program.steps[group->pc];
