@@ -72,7 +72,7 @@ class Checker {
   bool check_one(std::uint32_t x_record, std::uint32_t slab, std::uint32_t column, bool x_writes) {
     if (x_record == record_ || warp_.complete_before(Sight::tensor, table_[x_record])) return true;
     CellState& state = tmem_.state[slab / 2][column];
-    if ((state.bad & slab_mask(slab)) == slab_mask(slab)) return false;
+    if (x_writes && (state.bad & slab_mask(slab)) == slab_mask(slab)) return false;
     conflict(x_record, x_writes, slab, column);
     state.bad |= slab_mask(slab);
     return false;

@@ -60,7 +60,17 @@ void count_if_whole(NamedBarrier& barrier, const WarpState& warp) {
   barrier.threads += 32;
 }
 
-Ran arrive(Warp& warp, const Expr& id_expr, const std::optional<Expr>& count, bool waits) {
+void report_partial(Machine& machine, WarpState& warp, std::uint32_t id, std::uint32_t arrived) {
+  for (const LaneGroup& group : warp.groups) {
+    if (group.state != LaneGroup::State::barrier || group.waits_for != id) continue;
+    Warp waiting(machine, warp, group.pc, group.lanes, group.number);
+    waiting.report(waiting.candidate(Verdict::participation, fmt::format("only {} of the 32 threads of the warp come to barrier {}",
+                                                                         std::popcount(arrived), id)));
+    return;
+  }
+}
+
+Ran arrive(Warp& warp, const Expr& id_expr, const Expr* count, bool waits) {
   const std::uint32_t id = barrier_id(warp, id_expr);
   Machine& machine = warp.machine;
   NamedBarrier& barrier = warp.cta.barriers[id];
@@ -117,14 +127,20 @@ Ran arrive(Warp& warp, const Expr& id_expr, const std::optional<Expr>& count, bo
 
 std::uint32_t barrier_agent(const Machine& machine, std::uint32_t id) { return 3 * machine.kernel.launch.warps + id; }
 
-Ran execute(const BarrierSync& op, Warp& warp) { return arrive(warp, op.id, op.count, true); }
-Ran execute(const BarrierArrive& op, Warp& warp) { return arrive(warp, op.id, op.count, false); }
+Ran execute(const BarrierSync& op, Warp& warp) { return arrive(warp, op.id, op.count ? &*op.count : nullptr, true); }
+Ran execute(const BarrierArrive& op, Warp& warp) { return arrive(warp, op.id, &op.count, false); }
 
 void barriers_after_exit(Machine& machine, Cta& cta) {
   for (std::uint32_t id = 0; id < barrier_ids; ++id) {
     NamedBarrier& barrier = cta.barriers[id];
     if (barrier.expected == 0) continue;
-    for (const WarpState& warp : cta.warps) count_if_whole(barrier, warp);
+    for (WarpState& warp : cta.warps) {
+      const std::uint32_t arrived = barrier.arrived[warp.warp];
+      if (arrived == 0 || barrier.counted[warp.warp] || (warp.live & ~arrived) != 0) continue;
+      report_partial(machine, warp, id, arrived);  // the others have gone past it, to their exit
+      barrier.counted[warp.warp] = 1;
+      barrier.threads += 32;
+    }
     if (is_complete(machine, cta, barrier)) complete(machine, cta, id);
   }
 }
@@ -137,14 +153,7 @@ bool resolve_partial_barriers(Machine& machine, Cta& cta) {
     for (WarpState& warp : cta.warps) {
       const std::uint32_t arrived = barrier.arrived[warp.warp];
       if (arrived == 0 || barrier.counted[warp.warp] || warp.live == 0) continue;
-      for (LaneGroup& group : warp.groups) {
-        if (group.state != LaneGroup::State::barrier || group.waits_for != id) continue;
-        Warp waiting(machine, warp, group.pc, group.lanes, group.number);
-        waiting.report(waiting.candidate(Verdict::participation,
-                                         fmt::format("only {} of the {} threads of the warp come to barrier {}", std::popcount(arrived),
-                                                     std::popcount(warp.live), id)));
-        break;
-      }
+      report_partial(machine, warp, id, arrived);
       barrier.counted[warp.warp] = 1;
       barrier.threads += 32;
       changed = true;
