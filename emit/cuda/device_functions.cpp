@@ -51,9 +51,12 @@ __device__ __forceinline__ int shift_left(int a, int count) { return int(unsigne
 // Shifts take their count modulo 32; the sign is kept.
 __device__ __forceinline__ int shift_right(int a, int count) { return a >> (count & 31); }
 )"},
-    {"shared_address", R"(
-// The 32-bit address of shared memory, as PTX takes it.
-__device__ __forceinline__ uint32_t shared_address(const void* pointer) { return uint32_t(__cvta_generic_to_shared(pointer)); }
+    {"shared_window", R"(
+// Address of the shared memory of the CTA. Nothing initialises it.
+__device__ __forceinline__ uint32_t shared_window() {
+  extern __shared__ __align__(1024) uint8_t window[];
+  return uint32_t(__cvta_generic_to_shared(window));
+}
 )"},
     {"shared_word", R"(
 // A 32-bit word of shared memory, read anew each time.
@@ -102,9 +105,9 @@ __device__ __forceinline__ void leave_undefined(uint32_t (&r)[N]) {
 }
 )"},
     {"valid_after_wait", R"(
-// The registers of tcgen05.ld are valid only after tcgen05.wait::ld, but for the compiler the load itself defines them: it could
-// move their uses in front of the wait. An empty volatile statement that claims to change them keeps its place behind the wait
-// (volatile statements keep their order), and every later use depends on it.
+// The registers of tcgen05.ld are valid only after tcgen05.wait::ld, but for the compiler the load itself defines them: it
+// could move their uses in front of the wait. An empty volatile statement that claims to change them keeps its place behind
+// the wait (volatile statements keep their order), and every later use depends on it.
 template <int N>
 __device__ __forceinline__ void valid_after_wait(uint32_t (&r)[N]) {
 #pragma unroll
@@ -282,6 +285,42 @@ std::string address_operand(Window window) {
   return window == Window::global ? R"("l"(__cvta_generic_to_global(address)))" : R"("r"(address))";
 }
 
+// "{%0, %1, ...}" as adjacent string literals, eight operands a line.
+std::string register_list(int count, int first_operand, std::string_view indent) {
+  std::string text = "\"{";
+  for (int i = 0; i < count; ++i) {
+    if (i > 0) text += i % 8 == 0 ? ", \"\n" + std::string(indent) + "\"" : ", ";
+    text += fmt::format("%{}", first_operand + i);
+  }
+  return text + "}";
+}
+
+std::string instruction(const TmemForm& form) {
+  return fmt::format("tcgen05.{}.sync.aligned.{}.x{}{}.b32", form.load ? "ld" : "st", keyword(form.shape), form.num,
+                     !form.packed ? ""
+                     : form.load  ? ".pack::16b"
+                                  : ".unpack::16b");
+}
+
+std::string tmem_function(const TmemForm& form, bool contiguous) {
+  const int count = form.registers();
+  const std::string constraint = form.load ? "\"=r\"" : "\"r\"";
+  const std::string operands = join_lines(count, "        ", [&](int i) {
+    return contiguous ? fmt::format("{}(r[{}])", constraint, i) : fmt::format("{}(r{})", constraint, i);
+  });
+  const std::string address = fmt::format("[%{}]{}", form.load ? count : 0, form.half ? fmt::format(", {}", *form.half) : "");
+  const std::string registers = register_list(count, form.load ? 0 : 1, "      ");
+  std::string text = function_head(form, contiguous) + fmt::format("  asm volatile(\n      \"{} \"\n", instruction(form));
+  if (form.load) {
+    text += fmt::format("      {}, {};\"\n      : {}\n      : \"r\"(address)\n", registers, address, operands);
+  } else {
+    text += fmt::format("      \"{}, \"\n      {};\"\n      ::\"r\"(address), {}\n", address, registers, operands);
+  }
+  return text + "      : \"memory\");\n}\n";
+}
+
+}  // namespace
+
 std::string join(int count, std::string_view separator, const std::function<std::string(int)>& item) {
   std::string text;
   for (int i = 0; i < count; ++i) text += (i == 0 ? "" : std::string(separator)) + item(i);
@@ -298,62 +337,24 @@ std::string join_lines(int count, std::string_view indent, const std::function<s
   return text;
 }
 
-// "{%0, %1, ...}" as adjacent string literals, eight operands a line.
-std::string register_list(int count, int first_operand, std::string_view indent) {
-  std::string text = "\"{";
-  for (int i = 0; i < count; ++i) {
-    if (i > 0) text += i % 8 == 0 ? ", \"\n" + std::string(indent) + "\"" : ", ";
-    text += fmt::format("%{}", first_operand + i);
-  }
-  return text + "}";
+int TmemForm::registers() const { return tcgen05::registers(shape, num); }
+
+// The half split is an immediate of the instruction, so it is part of the name; hexadecimal, because it may be negative.
+std::string TmemForm::name() const {
+  return fmt::format("tcgen05_{}_{}_x{}{}{}", load ? "ld" : "st", keyword(shape), num,
+                     !packed ? ""
+                     : load  ? "_pack_16b"
+                             : "_unpack_16b",
+                     half ? fmt::format("_half_{:x}", static_cast<std::uint32_t>(*half)) : "");
 }
 
-struct TmemForm {
-  bool load;
-  Shape shape;
-  int num;
-  bool packed;
-  std::optional<std::int32_t> half;
-
-  std::string instruction() const {
-    return fmt::format("tcgen05.{}.sync.aligned.{}.x{}{}.b32", load ? "ld" : "st", keyword(shape), num,
-                       !packed ? ""
-                       : load  ? ".pack::16b"
-                               : ".unpack::16b");
-  }
-  // The half split is an immediate of the instruction, so it is part of the name; hexadecimal, because it may be negative.
-  std::string name() const {
-    return fmt::format("tcgen05_{}_{}_x{}{}{}", load ? "ld" : "st", keyword(shape), num,
-                       !packed ? ""
-                       : load  ? "_pack_16b"
-                               : "_unpack_16b",
-                       half ? fmt::format("_half_{:x}", static_cast<std::uint32_t>(*half)) : "");
-  }
-};
-
-std::string tmem_function(const TmemForm& form, bool contiguous) {
-  const int count = tcgen05::registers(form.shape, form.num);
+std::string function_head(const TmemForm& form, bool contiguous) {
   const std::string type = form.load ? "uint32_t" : "const uint32_t";
   const std::string parameters =
-      contiguous ? type + "* r" : "\n    " + join_lines(count, "    ", [&](int i) { return fmt::format("{}& r{}", type, i); });
-  const std::string constraint = form.load ? "\"=r\"" : "\"r\"";
-  const std::string operands = join_lines(count, "        ", [&](int i) {
-    return contiguous ? fmt::format("{}(r[{}])", constraint, i) : fmt::format("{}(r{})", constraint, i);
-  });
-  const std::string address = fmt::format("[%{}]{}", form.load ? count : 0, form.half ? fmt::format(", {}", *form.half) : "");
-  const std::string registers = register_list(count, form.load ? 0 : 1, "      ");
-  std::string text =
-      fmt::format("\n__device__ __forceinline__ void {}(uint32_t address, {}) {{\n  asm volatile(\n      \"{} \"\n",
-                  form.name(), parameters, form.instruction());
-  if (form.load) {
-    text += fmt::format("      {}, {};\"\n      : {}\n      : \"r\"(address)\n", registers, address, operands);
-  } else {
-    text += fmt::format("      \"{}, \"\n      {};\"\n      ::\"r\"(address), {}\n", address, registers, operands);
-  }
-  return text + "      : \"memory\");\n}\n";
+      contiguous ? type + "* r"
+                 : "\n    " + join_lines(form.registers(), "    ", [&](int i) { return fmt::format("{}& r{}", type, i); });
+  return fmt::format("\n__device__ __forceinline__ void {}(uint32_t address, {}) {{\n", form.name(), parameters);
 }
-
-}  // namespace
 
 void DeviceFunctions::add(std::string key, std::string text) {
   if (known_.insert(std::move(key)).second) texts_.push_back(std::move(text));
@@ -361,6 +362,10 @@ void DeviceFunctions::add(std::string key, std::string text) {
 
 void DeviceFunctions::need(std::string_view name) {
   if (known_.contains(name)) return;
+  if (const Replacement* other = replacement(backend_, name)) {
+    if (other->stores_word) (void)need_store(Window::shared, Sem::weak, MemScope::cta, 4);
+    return add(std::string(name), std::string(other->text));
+  }
   for (const Fixed& function : fixed_functions) {
     if (function.name == name) return add(std::string(name), std::string(function.text));
   }
@@ -369,6 +374,10 @@ void DeviceFunctions::need(std::string_view name) {
 
 std::string DeviceFunctions::need_load(Window window, Sem sem, MemScope scope, int bytes) {
   const std::string name = fmt::format("ld{}_{}_{}", order_suffix(sem, scope, "_"), window_name(window), type_name(bytes));
+  if (backend_ == Backend::host) {
+    add(name, host_load(name, window, bytes));
+    return name;
+  }
   const std::string instruction =
       fmt::format("ld{}.{}.{}", order_suffix(sem, scope, "."), state_space(window), type_suffix(bytes));
   const int registers = bytes <= 4 ? 1 : bytes / 4;
@@ -392,6 +401,10 @@ std::string DeviceFunctions::need_load(Window window, Sem sem, MemScope scope, i
 
 std::string DeviceFunctions::need_store(Window window, Sem sem, MemScope scope, int bytes) {
   const std::string name = fmt::format("st{}_{}_{}", order_suffix(sem, scope, "_"), window_name(window), type_name(bytes));
+  if (backend_ == Backend::host) {
+    add(name, host_store(name, window, bytes));
+    return name;
+  }
   const std::string instruction =
       fmt::format("st{}.{}.{}", order_suffix(sem, scope, "."), state_space(window), type_suffix(bytes));
   const int registers = bytes <= 4 ? 1 : bytes / 4;
@@ -399,7 +412,7 @@ std::string DeviceFunctions::need_store(Window window, Sem sem, MemScope scope, 
   if (window == Window::global) address = "uint8_t* address";
   const std::string values = join(registers, ", ", [](int i) { return fmt::format("%{}", i + 1); });
   add(name, fmt::format("\n__device__ __forceinline__ void {}({}, {}) {{\n"
-                        "  asm volatile(\"{} [%0], {};\" ::{}, {} : \"memory\");\n}}\n",
+                        "  asm volatile(\"{} [%0], {};\" \n               ::{}, {}\n               : \"memory\");\n}}\n",
                         name, address, join(registers, ", ", [](int i) { return fmt::format("uint32_t r{}", i); }), instruction,
                         registers == 1 ? values : "{" + values + "}", address_operand(window),
                         join(registers, ", ", [](int i) { return fmt::format("\"r\"(r{})", i); })));
@@ -408,6 +421,10 @@ std::string DeviceFunctions::need_store(Window window, Sem sem, MemScope scope, 
 
 std::string DeviceFunctions::need_compare(Compare compare, AluType type) {
   const std::string name = fmt::format("setp_{}_{}", keyword(compare), keyword(type));
+  if (backend_ == Backend::host) {
+    add(name, host_compare(name, compare, type));
+    return name;
+  }
   const std::string_view constraint = type == AluType::f32 ? "f" : "r";
   const auto operand = [&](std::string_view value) {
     return type == AluType::f32 ? fmt::format("__uint_as_float({})", value) : std::string(value);
@@ -422,17 +439,9 @@ std::string DeviceFunctions::need_compare(Compare compare, AluType type) {
   return name;
 }
 
-std::string DeviceFunctions::need_tcgen05_ld(Shape shape, int num, bool pack, std::optional<std::int32_t> half,
-                                             bool contiguous) {
-  const TmemForm form{true, shape, num, pack, half};
-  add(form.name() + (contiguous ? "" : " one by one"), tmem_function(form, contiguous));
-  return form.name();
-}
-
-std::string DeviceFunctions::need_tcgen05_st(Shape shape, int num, bool unpack, std::optional<std::int32_t> half,
-                                             bool contiguous) {
-  const TmemForm form{false, shape, num, unpack, half};
-  add(form.name() + (contiguous ? "" : " one by one"), tmem_function(form, contiguous));
+std::string DeviceFunctions::need_tcgen05(const TmemForm& form, bool contiguous) {
+  add(form.name() + (contiguous ? "" : " one by one"),
+      backend_ == Backend::native ? tmem_function(form, contiguous) : emulated_tmem_function(form, contiguous));
   return form.name();
 }
 

@@ -15,8 +15,18 @@ namespace {
 constexpr std::string_view device_includes = "#include <cuda_runtime.h>\n\n#include <cstdint>\n";
 constexpr std::string_view host_includes =
     "#include <cuda_runtime.h>\n\n#include <algorithm>\n#include <cstdint>\n#include <cstdio>\n#include <cstdlib>\n#include "
-    "<cstring>\n"
-    "#include <filesystem>\n#include <fstream>\n#include <string>\n#include <vector>\n";
+    "<cstring>\n#include <filesystem>\n#include <fstream>\n#include <string>\n#include <vector>\n";
+
+// What stands in front of the device functions: CUDA, or its stand-in for the host, and the emulated tensor memory.
+std::string runtime_text(Backend backend, bool uses_tmem) {
+  std::string text(host_includes);
+  if (backend == Backend::host) {
+    text.erase(0, text.find("#include <algorithm>"));
+    text += "\n" + std::string(host_cuda_text);
+  }
+  if (backend != Backend::native && uses_tmem) text += "\n" + std::string(emulated_tmem_text);
+  return text;
+}
 
 std::string comment_lines(std::string_view text) {
   std::string lines;
@@ -30,15 +40,29 @@ std::string comment_lines(std::string_view text) {
 }
 
 // The line that compiles the file. The short -arch=sm_100a would also build for plain compute_100, which has no tcgen05.
-std::string build_line(Target target) {
+std::string build_line(Target target, Backend backend) {
+  if (backend == Backend::host) return "c++ -std=c++17 -pthread -x c++ FILE.cu -o k";
+  if (backend == Backend::emulated) return "nvcc -std=c++17 -arch=native FILE.cu -o k";
   const std::string number(name(target).substr(3));
   return fmt::format("nvcc -std=c++17 -gencode arch=compute_{0},code=sm_{0} FILE.cu -o k", number);
 }
 
-std::string title(const Kernel& kernel) {
+std::string backend_line(Backend backend) {
+  switch (backend) {
+    case Backend::native:
+      return "";
+    case Backend::emulated:
+      return "// Tensor memory is emulated in global memory: this says nothing about the hardware's.\n";
+    case Backend::host:
+      return "// Runs on the CPU, with tensor memory emulated: this says nothing about the hardware.\n";
+  }
+  return "";
+}
+
+std::string title(const Kernel& kernel, Backend backend) {
   std::string text = comment_lines(kernel.name);
   if (!kernel.doc.empty()) text += comment_lines(kernel.doc);
-  text += fmt::format("//\n// Build: {}    Run: ./k IN OUT\n", build_line(kernel.target));
+  text += fmt::format("//\n// Build: {}    Run: ./k IN OUT\n", build_line(kernel.target, backend)) + backend_line(backend);
   text += "// Reads IN/BUFFER.npy for every initialised global buffer, writes OUT/BUFFER.npy for all of them.\n";
   text += "// Exit status: 0; 2 bad arguments or files; 3 a CUDA error.\n";
   const Launch& launch = kernel.launch;
@@ -54,9 +78,36 @@ std::string title(const Kernel& kernel) {
 }  // namespace
 
 std::string cuda(const Kernel& kernel, const Options& options) {
-  DeviceFunctions functions;
+  DeviceFunctions functions(options.backend);
   const KernelText function = kernel_text(kernel, options, functions);
-  return title(kernel) + std::string(host_includes) + functions.text() + function.text + host_text(kernel, function);
+  const HostNeeds needs = host_needs(kernel, function);
+  return title(kernel, options.backend) + runtime_text(options.backend, function.uses_tmem) + functions.text() + function.text +
+         common_host_text(needs) + run_text(kernel, function, needs, options.backend) + main_text(needs, 1, false);
+}
+
+std::string cuda_batch(std::span<const Kernel> kernels, const Options& options) {
+  DeviceFunctions functions(options.backend);
+  std::vector<KernelText> texts;
+  HostNeeds needs;
+  bool uses_tmem = false;
+  for (const Kernel& kernel : kernels) {
+    texts.push_back(kernel_text(kernel, options, functions));
+    const HostNeeds own = host_needs(kernel, texts.back());
+    needs.globals |= own.globals;
+    needs.inputs |= own.inputs;
+    needs.outputs |= own.outputs;
+    needs.layouts |= own.layouts;
+    needs.packed |= own.packed;
+    uses_tmem |= texts.back().uses_tmem;
+  }
+  std::string text = fmt::format("// {} kernels. Run: ./k N IN OUT, N from 0.\n", kernels.size()) +
+                     backend_line(options.backend) + runtime_text(options.backend, uses_tmem) + functions.text() +
+                     common_host_text(needs);
+  for (std::size_t i = 0; i < kernels.size(); ++i) {
+    text += fmt::format("\n// {}\nnamespace k{} {{\n{}{}\n}}  // namespace k{}\n", comment_text(kernels[i].name), i,
+                        texts[i].text, run_text(kernels[i], texts[i], needs, options.backend), i);
+  }
+  return text + main_text(needs, kernels.size(), true);
 }
 
 std::string device_code(std::span<const Kernel> kernels) {

@@ -31,17 +31,23 @@ void check(cudaError_t error, const std::string& what) {
 )cuda";
 
 constexpr std::string_view npy_texts = R"cuda(
-// "(32,8)", "(32,)": a shape as NumPy prints it, without spaces.
+// "(32, 8)", "(32,)": a shape as NumPy prints it.
 std::string shape_text(const std::vector<long long>& shape) {
   std::string text = "(";
-  for (size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ",") + std::to_string(shape[i]);
+  for (size_t i = 0; i < shape.size(); ++i) text += (i == 0 ? "" : ", ") + std::to_string(shape[i]);
   return text + (shape.size() == 1 ? ",)" : ")");
 }
 )cuda";
 
 constexpr std::string_view npy_reader = R"cuda(
+std::string without_spaces(std::string text) {
+  text.erase(std::remove(text.begin(), text.end(), ' '), text.end());
+  return text;
+}
+
 // The elements of IN/name.npy, which must have the type and shape of the buffer, in C order.
-std::vector<uint8_t> read_npy(const std::string& path, const std::string& descr, const std::vector<long long>& shape, size_t bytes) {
+std::vector<uint8_t> read_npy(const std::string& path, const std::string& descr, const std::vector<long long>& shape,
+                              size_t bytes) {
   std::ifstream file(path, std::ios::binary);
   if (!file) fail(2, "cannot read " + path);
   char start[12] = {};
@@ -54,20 +60,24 @@ std::vector<uint8_t> read_npy(const std::string& path, const std::string& descr,
   if (length > 65536) fail(2, path + ": the header is too long");
   std::string header(length, ' ');
   file.read(&header[0], std::streamsize(length));
-  header.erase(std::remove(header.begin(), header.end(), ' '), header.end());
-  for (const std::string& needed : {"'descr':'" + descr + "'", std::string("'fortran_order':False"), "'shape':" + shape_text(shape)}) {
-    if (header.find(needed) == std::string::npos) fail(2, path + ": the array must have " + needed + ", but its header is " + header);
+  header.erase(header.find_last_not_of(" \n") + 1);
+  const std::string order = "'fortran_order': False";
+  for (const std::string& needed : {"'descr': '" + descr + "'", order, "'shape': " + shape_text(shape)}) {
+    const bool found = without_spaces(header).find(without_spaces(needed)) != std::string::npos;
+    if (!found) fail(2, path + ": the array must have " + needed + ", but its header is " + header);
   }
   std::vector<uint8_t> data(bytes);
   file.read(reinterpret_cast<char*>(data.data()), std::streamsize(bytes));
-  if (!file || file.peek() != std::ifstream::traits_type::eof()) fail(2, path + " does not hold " + std::to_string(bytes) + " bytes of data");
+  const bool whole = file && file.peek() == std::ifstream::traits_type::eof();
+  if (!whole) fail(2, path + " does not hold " + std::to_string(bytes) + " bytes of data");
   return data;
 }
 )cuda";
 
 constexpr std::string_view npy_writer = R"cuda(
 // Written under another name and renamed: the file is whole or not there.
-void write_npy(const std::string& path, const std::string& descr, const std::vector<long long>& shape, const std::vector<uint8_t>& data) {
+void write_npy(const std::string& path, const std::string& descr, const std::vector<long long>& shape,
+               const std::vector<uint8_t>& data) {
   std::string header = "{'descr': '" + descr + "', 'fortran_order': False, 'shape': " + shape_text(shape) + ", }";
   header.resize((10 + header.size() + 1 + 63) / 64 * 64 - 10 - 1, ' ');
   header += '\n';
@@ -84,50 +94,30 @@ void write_npy(const std::string& path, const std::string& descr, const std::vec
 }
 )cuda";
 
-class HostWriter {
- public:
-  HostWriter(const Kernel& kernel, const KernelText& function) : kernel_(kernel), function_(function) {
-    for (std::size_t i = 0; i < kernel.buffers.size(); ++i) {
-      if (kernel.buffers[i].space == Space::global) globals_.push_back(static_cast<BufferId>(i));
-    }
+std::vector<BufferId> globals_of(const Kernel& kernel) {
+  std::vector<BufferId> ids;
+  for (std::size_t i = 0; i < kernel.buffers.size(); ++i) {
+    if (kernel.buffers[i].space == Space::global) ids.push_back(static_cast<BufferId>(i));
   }
+  return ids;
+}
 
-  std::string write() {
-    std::string text = slot_functions();
-    const bool dumps = !function_.dumped.empty();
-    text += "\nnamespace {\n" + std::string(errors);
-    if (!globals_.empty() || dumps) text += npy_texts;
-    if (any_input()) text += npy_reader;
-    if (!globals_.empty() || dumps) text += npy_writer;
-    text += buffer_type() + placing() + "\n}  // namespace\n" + main_function();
-    return text;
+// Writes what the host parts of all kernels of a program share.
+class CommonWriter {
+ public:
+  explicit CommonWriter(const HostNeeds& needs) : needs_(needs) {}
+
+  std::string write() const {
+    std::string text = "\nnamespace {\n" + std::string(errors);
+    if (needs_.outputs) text += npy_texts;
+    if (needs_.inputs) text += npy_reader;
+    if (needs_.outputs) text += npy_writer;
+    if (needs_.globals) text += buffer_type() + placing();
+    return text + "\n}  // namespace\n";
   }
 
  private:
-  const Buffer& buffer(BufferId id) const { return kernel_.buffers[id]; }
-
-  template <class Test>
-  bool any(Test test) const {
-    return std::any_of(globals_.begin(), globals_.end(), [&](BufferId id) { return test(buffer(id)); });
-  }
-  bool any_input() const {
-    return any([](const Buffer& b) { return b.init.has_value(); });
-  }
-  bool any_layout() const {
-    return any([](const Buffer& b) { return !is_row_major(b); });
-  }
-  bool any_packed() const {
-    return any([](const Buffer& b) { return bits(b.dtype) < 8; });
-  }
-
-  std::string slot_functions() const {
-    std::string text;
-    for (const BufferId id : globals_) text += slot_function(buffer(id), "static");
-    return text;
-  }
-
   std::string buffer_type() const {
-    if (globals_.empty()) return "";
     std::string text = R"cuda(
 struct GlobalBuffer {
   std::string name;
@@ -136,17 +126,18 @@ struct GlobalBuffer {
   size_t file_bytes, device_bytes;  // of all elements; on the device with what the layout leaves free
   bool initialised;                 // IN/name.npy is read
 )cuda";
-    if (any_layout()) text += "  int (*slot)(int);                 // where a row-major element stands; null: the same place\n";
-    if (any_packed())
+    if (needs_.layouts)
+      text += "  int (*slot)(int);                 // where a row-major element stands; null: the same place\n";
+    if (needs_.packed)
       text += "  int bits;                         // of one element on the device; below 8, files hold one byte an element\n";
     return text + "  uint8_t* device = nullptr;\n};\n";
   }
 
   // Row-major buffers of whole bytes are the same in the file and on the device.
   std::string placing() const {
-    if (!any_layout() && !any_packed()) return "";
+    if (!needs_.layouts && !needs_.packed) return "";
     std::string text;
-    if (any_packed()) {
+    if (needs_.packed) {
       text += R"cuda(
 void copy_bits(uint8_t* to, size_t to_bit, const uint8_t* from, size_t from_bit, int count) {
   for (int i = 0; i < count; ++i, ++to_bit, ++from_bit) {
@@ -161,7 +152,7 @@ void copy_bits(uint8_t* to, size_t to_bit, const uint8_t* from, size_t from_bit,
   }
 
   std::string placing_function(std::string_view name, std::string_view what, bool to_device) const {
-    const std::string slot = any_layout() ? "buffer.slot ? size_t(buffer.slot(int(x))) : x" : "x";
+    const std::string slot = needs_.layouts ? "buffer.slot ? size_t(buffer.slot(int(x))) : x" : "x";
     std::string text = fmt::format(
         "\n// Puts {}.\nvoid {}(const GlobalBuffer& buffer, {}std::vector<uint8_t>& file, {}std::vector<uint8_t>& device) {{\n",
         what, name, to_device ? "const " : "", to_device ? "" : "const ");
@@ -170,11 +161,39 @@ void copy_bits(uint8_t* to, size_t to_bit, const uint8_t* from, size_t from_bit,
     text += fmt::format("    const size_t slot = {};\n", slot);
     const std::string copy = to_device ? "std::memcpy(&device[slot * size], &file[x * size], size);"
                                        : "std::memcpy(&file[x * size], &device[slot * size], size);";
-    if (!any_packed()) return text + "    " + copy + "\n  }\n}\n";
+    if (!needs_.packed) return text + "    " + copy + "\n  }\n}\n";
     const std::string copy_bits =
         to_device ? "copy_bits(device.data(), slot * size_t(buffer.bits), file.data(), 8 * x, buffer.bits);"
                   : "copy_bits(file.data(), 8 * x, device.data(), slot * size_t(buffer.bits), buffer.bits);";
     return text + "    if (buffer.bits < 8) {\n      " + copy_bits + "\n    } else {\n      " + copy + "\n    }\n  }\n}\n";
+  }
+
+  const HostNeeds& needs_;
+};
+
+// Writes the function that reads, launches and writes for one kernel.
+class RunWriter {
+ public:
+  RunWriter(const Kernel& kernel, const KernelText& function, const HostNeeds& needs, Backend backend)
+      : kernel_(kernel), function_(function), needs_(needs), backend_(backend), globals_(globals_of(kernel)) {}
+
+  std::string write() const {
+    const bool reads = std::any_of(globals_.begin(), globals_.end(), [&](BufferId id) { return buffer(id).init.has_value(); });
+    const bool writes = !globals_.empty() || !function_.dumped.empty();
+    return slot_functions() +
+           fmt::format("\nstatic void run(const std::string&{}, const std::string&{}) {{\n", reads ? " in" : "",
+                       writes ? " out" : "") +
+           buffer_table() + fill_buffers(reads) + tensor_memory() + dump_allocation() + launch() + write_buffers() +
+           write_dumps() + "}\n";
+  }
+
+ private:
+  const Buffer& buffer(BufferId id) const { return kernel_.buffers[id]; }
+
+  std::string slot_functions() const {
+    std::string text;
+    for (const BufferId id : globals_) text += slot_function(buffer(id), "static");
+    return text;
   }
 
   std::string buffer_table() const {
@@ -185,26 +204,24 @@ void copy_bits(uint8_t* to, size_t to_bit, const uint8_t* from, size_t from_bit,
       const std::int64_t file_bytes = element_count(b) * (bits(npy_storage(b.dtype)) / 8);
       text += fmt::format("      {{{}, {}, {{{}}}, {}, {}, {}", string_literal(b.name), string_literal(npy_descr(b.dtype)),
                           fmt::join(b.shape, ", "), file_bytes, byte_size(b), b.init ? "true" : "false");
-      if (any_layout()) text += is_row_major(b) ? ", nullptr" : ", " + slot_function_name(b);
-      if (any_packed()) text += fmt::format(", {}", bits(b.dtype));
+      if (needs_.layouts) text += is_row_major(b) ? ", nullptr" : ", " + slot_function_name(b);
+      if (needs_.packed) text += fmt::format(", {}", bits(b.dtype));
       text += "},\n";
     }
     return text + "  };\n";
   }
 
-  std::string fill_buffers() const {
+  std::string fill_buffers(bool reads) const {
     if (globals_.empty()) return "";
-    const bool placed = any_layout() || any_packed();
+    const bool placed = needs_.layouts || needs_.packed;
     std::string text = fmt::format(R"cuda(  for (GlobalBuffer& buffer : buffers) {{
     std::vector<uint8_t> image(buffer.device_bytes, {:#x});  // never zero by accident: what is not initialised shows
 )cuda",
                                    never_written);
-    if (any_input()) {
-      text +=
-          "    if (buffer.initialised) {\n"
-          "      const std::vector<uint8_t> file = read_npy(in + buffer.name + \".npy\", buffer.descr, buffer.shape, "
-          "buffer.file_bytes);\n";
-      text += placed ? "      to_device(buffer, file, image);\n    }\n" : "      image = file;\n    }\n";
+    if (reads) {
+      const std::string read = "read_npy(in + buffer.name + \".npy\", buffer.descr, buffer.shape, buffer.file_bytes)";
+      text += fmt::format("    if (buffer.initialised) {};\n",
+                          placed ? "to_device(buffer, " + read + ", image)" : "image = " + read);
     }
     return text + R"cuda(    check(cudaMalloc(&buffer.device, image.size()), "cudaMalloc");
     check(cudaMemcpy(buffer.device, image.data(), image.size(), cudaMemcpyHostToDevice), "cudaMemcpy");
@@ -214,7 +231,7 @@ void copy_bits(uint8_t* to, size_t to_bit, const uint8_t* from, size_t from_bit,
 
   std::string write_buffers() const {
     if (globals_.empty()) return "";
-    const bool placed = any_layout() || any_packed();
+    const bool placed = needs_.layouts || needs_.packed;
     std::string text = R"cuda(  for (const GlobalBuffer& buffer : buffers) {
     std::vector<uint8_t> image(buffer.device_bytes);
     check(cudaMemcpy(image.data(), buffer.device, image.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
@@ -254,13 +271,13 @@ void copy_bits(uint8_t* to, size_t to_bit, const uint8_t* from, size_t from_bit,
   }
 
   std::string arguments() const {
-    std::vector<std::string> pointers;
+    std::string text;
     for (const BufferId id : function_.parameters) {
       const auto position = std::find(globals_.begin(), globals_.end(), id) - globals_.begin();
-      pointers.push_back(fmt::format("&buffers[{}].device", position));
+      text += fmt::format(", buffers[{}].device", position);
     }
-    for (const BufferId id : function_.dumped) pointers.push_back("&dump_" + identifier(buffer(id)));
-    return pointers.empty() ? "" : fmt::format("  void* arguments[] = {{{}}};\n", fmt::join(pointers, ", "));
+    for (const BufferId id : function_.dumped) text += ", dump_" + identifier(buffer(id));
+    return text;
   }
 
   std::string launch() const {
@@ -292,36 +309,78 @@ void copy_bits(uint8_t* to, size_t to_bit, const uint8_t* from, size_t from_bit,
 )cuda",
                           launch.cluster[0], launch.cluster[1], launch.cluster[2]);
     }
-    const std::string pointers = arguments();
-    text += pointers;
-    text += fmt::format("  check(cudaLaunchKernelExC(&config, reinterpret_cast<const void*>({}), {}), \"launch\");\n", name,
-                        pointers.empty() ? "nullptr" : "arguments");
+    text += fmt::format("  check(cudaLaunchKernelEx(&config, {}{}), \"launch\");\n", name, arguments());
     return text + "  check(cudaDeviceSynchronize(), \"kernel\");\n";
   }
 
-  std::string main_function() const {
-    const bool outputs = !globals_.empty() || !function_.dumped.empty();
-    std::string text =
-        "\nint main(int argc, char** argv) {\n  if (argc != 3) fail(2, std::string(\"usage: \") + argv[0] + \" IN OUT\");\n";
-    if (any_input()) text += "  const std::string in = std::string(argv[1]) + \"/\";\n";
-    if (outputs) {
-      text +=
-          "  const std::string out = std::string(argv[2]) + \"/\";\n  std::error_code error;\n"
-          "  std::filesystem::create_directories(out, error);\n  if (error) fail(2, \"cannot make the folder \" + out);\n";
-    }
-    text +=
-        "  int devices = 0;\n  check(cudaGetDeviceCount(&devices), \"cudaGetDeviceCount\");\n"
-        "  if (devices == 0) fail(3, \"CUDA error: no device\");\n";
-    return text + buffer_table() + fill_buffers() + dump_allocation() + launch() + write_buffers() + write_dumps() + "}\n";
+  // The emulated tensor memory of every CTA, all cells with the pattern of "never written".
+  std::string tensor_memory() const {
+    if (backend_ == Backend::native || !function_.uses_tmem) return "";
+    return fmt::format(R"cuda(  std::vector<emulated::TensorMemory> memories({});
+  for (emulated::TensorMemory& memory : memories) {{
+    std::memset(&memory, 0, sizeof(memory));
+    for (auto& lane : memory.cell) std::fill(std::begin(lane), std::end(lane), emulated::never_written);
+  }}
+  emulated::TensorMemory* device_memories = nullptr;
+  const size_t memories_bytes = memories.size() * sizeof(emulated::TensorMemory);
+  check(cudaMalloc(&device_memories, memories_bytes), "cudaMalloc");
+  check(cudaMemcpy(device_memories, memories.data(), memories_bytes, cudaMemcpyHostToDevice), "cudaMemcpy");
+  check(cudaMemcpyToSymbol(emulated::tensor_memories, &device_memories, sizeof(device_memories)), "cudaMemcpyToSymbol");
+)cuda",
+                       cta_count(kernel_.launch));
   }
 
   const Kernel& kernel_;
   const KernelText& function_;
+  const HostNeeds& needs_;
+  Backend backend_;
   std::vector<BufferId> globals_;
 };
 
 }  // namespace
 
-std::string host_text(const Kernel& kernel, const KernelText& function) { return HostWriter(kernel, function).write(); }
+HostNeeds host_needs(const Kernel& kernel, const KernelText& function) {
+  HostNeeds needs;
+  for (const BufferId id : globals_of(kernel)) {
+    const Buffer& buffer = kernel.buffers[id];
+    needs.globals = needs.outputs = true;
+    needs.inputs = needs.inputs || buffer.init;
+    needs.layouts = needs.layouts || !is_row_major(buffer);
+    needs.packed = needs.packed || bits(buffer.dtype) < 8;
+  }
+  needs.outputs = needs.outputs || !function.dumped.empty();
+  return needs;
+}
+
+std::string common_host_text(const HostNeeds& needs) { return CommonWriter(needs).write(); }
+
+std::string run_text(const Kernel& kernel, const KernelText& function, const HostNeeds& needs, Backend backend) {
+  return RunWriter(kernel, function, needs, backend).write();
+}
+
+std::string main_text(const HostNeeds& needs, std::size_t kernels, bool batch) {
+  const int arguments = batch ? 3 : 2;
+  std::string text = fmt::format(
+      "\nint main(int argc, char** argv) {{\n  if (argc != {}) fail(2, std::string(\"usage: \") + argv[0] + \" {}IN OUT\");\n",
+      arguments + 1, batch ? "N " : "");
+  text += fmt::format("  const std::string in = std::string(argv[{}]) + \"/\", out = std::string(argv[{}]) + \"/\";\n",
+                      arguments - 1, arguments);
+  if (needs.outputs) {
+    text +=
+        "  std::error_code error;\n  std::filesystem::create_directories(out, error);\n"
+        "  if (error) fail(2, \"cannot make the folder \" + out);\n";
+  }
+  text +=
+      "  int devices = 0;\n  check(cudaGetDeviceCount(&devices), \"cudaGetDeviceCount\");\n"
+      "  if (devices == 0) fail(3, \"CUDA error: no device\");\n";
+  if (!batch) return text + "  run(in, out);\n}\n";
+  text += "  using Run = void (*)(const std::string&, const std::string&);\n  constexpr Run runs[] = {";
+  for (std::size_t i = 0; i < kernels; ++i) text += fmt::format("{}k{}::run", i == 0 ? "" : ", ", i);
+  text += fmt::format(
+      "}};\n  const size_t number = std::strtoul(argv[1], nullptr, 10);\n"
+      "  if (number >= {0}) fail(2, \"there are kernels 0 to {1}\");\n  runs[number](in, out);\n}}\n",
+      kernels, kernels - 1);
+  return text;
+}
 
 }  // namespace tmemsim::emit

@@ -92,6 +92,7 @@ class KernelWriter {
     cuda_.print(kernel_.body);
     KernelText result;
     result.shared_bytes = shared_bytes(kernel_);
+    result.uses_tmem = cuda_.body().find("tcgen05_") != std::string::npos;
     for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) add_buffer(static_cast<BufferId>(i), result);
     peers();
     const std::string start = coordinates() + declarations_;
@@ -127,14 +128,9 @@ class KernelWriter {
   }
 
   void add_shared(const Buffer& buffer) {
-    if (!has_window_) {
-      declarations_ += "  extern __shared__ __align__(1024) uint8_t shared_window[];\n";
-      has_window_ = true;
-    }
     const std::int64_t offset = shared_offset(buffer);
-    declarations_ +=
-        fmt::format("  const uint32_t {} = {}{};  // {}\n", identifier(buffer), call("shared_address", "shared_window"),
-                    offset == 0 ? "" : fmt::format(" + {}", offset), description(buffer));
+    declarations_ += fmt::format("  const uint32_t {} = {}{};  // {}\n", identifier(buffer), call("shared_window", ""),
+                                 offset == 0 ? "" : fmt::format(" + {}", offset), description(buffer));
   }
 
   void add_local(BufferId id, const Buffer& buffer, KernelText& result) {
@@ -236,7 +232,6 @@ class KernelWriter {
   std::string constants_, declarations_, setup_, dump_;
   std::set<ExprOp> needed_;
   std::set<BufferId> initialised_;
-  bool has_window_ = false;
 };
 
 }  // namespace

@@ -8,6 +8,9 @@ namespace {
 
 std::string cta_group_function(std::string_view name, int cta_group, Cuda& cuda) {
   if (cta_group != 1 && cta_group != 2) cuda.unsupported(fmt::format("there is no cta_group {}", cta_group));
+  if (cta_group == 2 && cuda.functions().backend() != Backend::native) {
+    cuda.unsupported("emulated tensor memory has no CTA pairs (cta_group 2)");
+  }
   return fmt::format("{}_cg{}", name, cta_group);
 }
 
@@ -49,7 +52,8 @@ void print(const TcgenLd& op, Cuda& cuda) {
   check_form(op.row.name, op.shape, op.num, op.half, op.dst, cuda);
   const std::string address = cuda.tmem_address(op.src);
   const std::string registers = cuda.register_arguments(op.dst);
-  const std::string function = cuda.functions().need_tcgen05_ld(op.shape, op.num, op.pack, op.half, registers.starts_with('&'));
+  const std::string function =
+      cuda.functions().need_tcgen05({true, op.shape, op.num, op.pack, op.half}, registers.starts_with('&'));
   cuda.line(fmt::format("{}({}, {});", function, address, registers));
 }
 
@@ -59,7 +63,7 @@ void print(const TcgenSt& op, Cuda& cuda) {
   const std::string address = cuda.tmem_address(op.dst);
   const std::string registers = cuda.register_arguments(op.src);
   const std::string function =
-      cuda.functions().need_tcgen05_st(op.shape, op.num, op.unpack, op.half, registers.starts_with('&'));
+      cuda.functions().need_tcgen05({false, op.shape, op.num, op.unpack, op.half}, registers.starts_with('&'));
   cuda.line(fmt::format("{}({}, {});", function, address, registers));
 }
 

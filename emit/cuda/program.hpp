@@ -14,11 +14,24 @@ struct KernelText {
   std::vector<BufferId> parameters;  // global buffers that it uses, in order of declaration
   std::vector<BufferId> dumped;      // local buffers whose registers it writes out: parameters behind the others
   std::uint32_t shared_bytes = 0;    // dynamic shared memory
+  bool uses_tmem = false;
 };
 KernelText kernel_text(const Kernel& kernel, const Options& options, DeviceFunctions& functions);
 
-// Placing of logical elements in a global buffer, and the host program: reads, launches, writes.
-std::string host_text(const Kernel& kernel, const KernelText& function);
+// What the host parts of a program need: the union over its kernels decides what is printed.
+struct HostNeeds {
+  bool globals = false, inputs = false, outputs = false;
+  bool layouts = false;  // buffers that are not row-major
+  bool packed = false;   // elements below 8 bits
+};
+HostNeeds host_needs(const Kernel& kernel, const KernelText& function);
+
+// Errors, .npy files, placing of logical elements: once a program.
+std::string common_host_text(const HostNeeds& needs);
+// "static void run(in, out)": reads, launches, writes.
+std::string run_text(const Kernel& kernel, const KernelText& function, const HostNeeds& needs, Backend backend);
+// main(): of a single kernel, or of a batch whose kernels stand in namespaces k0, k1, ...
+std::string main_text(const HostNeeds& needs, std::size_t kernels, bool batch);
 
 inline constexpr int never_written = 0xbd;  // bytes of global memory that nothing initialised
 

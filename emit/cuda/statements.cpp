@@ -106,7 +106,7 @@ std::string Cuda::condition(const Where& where) {
   }
   if (asks_more(where.lanes, around_.lanes)) add_span(ExprOp::lane, *where.lanes, 32);
   if (where.elect && !around_.elect) {
-    const bool has_elect = !why_not(Needs::elect, kernel_.target, kernel_.ptx);
+    const bool has_elect = functions_.backend() != Backend::native || !why_not(Needs::elect, kernel_.target, kernel_.ptx);
     add(call(has_elect ? "elect_one" : "lowest_lane_of", active_lanes()));
   }
   return fmt::format("{}", fmt::join(parts, " && "));

@@ -1,0 +1,19 @@
+# tmemsim_embed(TARGET NAME FILE): `const char* const NAME` in namespace tmemsim::emit holds the text of FILE, without the lines
+# that only serve it as a header of this repository (#pragma once, #include "..."): it is put into other programs.
+function(tmemsim_embed target name file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  string(REGEX REPLACE "#pragma once\n+" "" text "${text}")
+  string(REGEX REPLACE "#include \"[^\"]*\"\n+" "" text "${text}")
+  # In pieces: compilers limit the length of one literal.
+  string(LENGTH "${text}" length)
+  set(pieces "")
+  foreach(begin RANGE 0 ${length} 8000)
+    string(SUBSTRING "${text}" ${begin} 8000 piece)
+    string(APPEND pieces "R\"embedded(${piece})embedded\"\n")
+  endforeach()
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded/${name}.cpp)
+  file(CONFIGURE OUTPUT ${output} @ONLY
+       CONTENT "namespace tmemsim::emit {\nextern const char* const ${name};\nconst char* const ${name} =\n${pieces};\n}  // namespace tmemsim::emit\n")
+  target_sources(${target} PRIVATE ${output})
+endfunction()
