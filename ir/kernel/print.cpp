@@ -1,4 +1,5 @@
 #include <algorithm>
+#include <concepts>
 
 #include <fmt/format.h>
 #include <fmt/ranges.h>
