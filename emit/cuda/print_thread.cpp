@@ -90,8 +90,12 @@ void print_binary(const Op& op, const Convert& convert, const Combine& combine, 
   print_rows(op.dst, a, b, combine, cuda);
 }
 
+// A register holds 32 bits: negative constants are written as such.
 Convert as_int(Cuda& cuda) {
-  return [&cuda](const Expr& expr) { return cuda.expr(expr); };
+  return [&cuda](const Expr& expr) {
+    const auto constant = expr.as_constant();
+    return constant && *constant < 0 ? fmt::format("{:#x}u", static_cast<std::uint32_t>(*constant)) : cuda.expr(expr);
+  };
 }
 
 Convert as_f32(Cuda& cuda) {
