@@ -178,9 +178,10 @@ TEST_CASE("nested: coalesce keeps the map, also past the size when asked", "[lay
     REQUIRE(simple);
     REQUIRE(kept);
     bool good = true;
+    const Modes short_form = modes_of(*simple), long_form = modes_of(*kept);
     for (std::int64_t x = 0; x < 3 * count(modes); ++x) {
-      good = good && (x >= count(modes) || image(modes_of(*simple), x) == image(modes, x));
-      good = good && image(modes_of(*kept), x) == image(modes, x);
+      good = good && (x >= count(modes) || image(short_form, x) == image(modes, x));
+      good = good && image(long_form, x) == image(modes, x);
     }
     INFO(to_string(layout) << " " << to_string(*kept));
     REQUIRE(good);
@@ -196,7 +197,8 @@ TEST_CASE("nested: composition is one map after the other, for coordinates past 
     if (!composed) continue;
     ++found;
     bool good = true;
-    for (std::int64_t x = 0; x < count(b); ++x) good = good && image(modes_of(*composed), x) == image(a, image(b, x));
+    const Modes result = modes_of(*composed);
+    for (std::int64_t x = 0; x < count(b); ++x) good = good && image(result, x) == image(a, image(b, x));
     INFO(to_string(of_modes(a)) << " o " << to_string(of_modes(b)) << " = " << to_string(*composed));
     REQUIRE(good);
   }
@@ -216,8 +218,9 @@ TEST_CASE("nested: complement completes the codomain", "[layout][nested][propert
     // Every place is reached once: layout + complement is injective and covers the codomain.
     std::set<std::int64_t> reached;
     std::int64_t total = 0;
+    const Modes gaps = modes_of(*rest);
     for (std::int64_t x = 0; x < count(modes); ++x) {
-      for (std::int64_t y = 0; y < count(modes_of(*rest)); ++y, ++total) reached.insert(image(modes, x) + image(modes_of(*rest), y));
+      for (std::int64_t y = 0; y < count(gaps); ++y, ++total) reached.insert(image(modes, x) + image(gaps, y));
     }
     INFO(to_string(layout) << " in " << codomain << ": " << to_string(*rest));
     REQUIRE(static_cast<std::int64_t>(reached.size()) == total);
@@ -237,8 +240,9 @@ TEST_CASE("nested: inverses", "[layout][nested][property]") {
     REQUIRE(left);
     REQUIRE(right);
     bool good = true;
-    for (std::int64_t x = 0; x < count(modes); ++x) good = good && image(modes_of(*left), image(modes, x)) == x;
-    for (std::int64_t y = 0; y < count(modes_of(*right)); ++y) good = good && image(modes, image(modes_of(*right), y)) == y;
+    const Modes back = modes_of(*left), ahead = modes_of(*right);
+    for (std::int64_t x = 0; x < count(modes); ++x) good = good && image(back, image(modes, x)) == x;
+    for (std::int64_t y = 0; y < count(ahead); ++y) good = good && image(modes, image(ahead, y)) == y;
     REQUIRE(good);
   }
 }
@@ -254,9 +258,10 @@ TEST_CASE("nested: a divide is a rearrangement, a product holds copies", "[layou
     if (pair && count(a) % count(b) == 0 && count(modes_of(*pair)) == count(a)) {
       ++divided;
       std::multiset<std::int64_t> before, after;
+      const Modes rearranged = modes_of(*pair);
       for (std::int64_t x = 0; x < count(a); ++x) {
         before.insert(image(a, x));
-        after.insert(image(modes_of(*pair), x));
+        after.insert(image(rearranged, x));
       }
       const Modes first = modes_of(mode(*pair, 0));
       INFO(to_string(whole) << " / " << to_string(tile) << " = " << to_string(*pair));
@@ -274,7 +279,8 @@ TEST_CASE("nested: a divide is a rearrangement, a product holds copies", "[layou
       const auto other = regroup(whole, tile);
       REQUIRE(other);
       std::set<std::int64_t> again;
-      for (std::int64_t x = 0; x < count(modes_of(*other)); ++x) again.insert(image(modes_of(*other), x));
+      const Modes regrouped = modes_of(*other);
+      for (std::int64_t x = 0; x < count(regrouped); ++x) again.insert(image(regrouped, x));
       REQUIRE(again == places);
     }
   }
@@ -295,7 +301,8 @@ TEST_CASE("nested: recast keeps the bits", "[layout][nested][property]") {
     REQUIRE(again);
     ++wide;
     bool good = true;
-    for (std::int64_t x = 0; x < count(modes); ++x) good = good && image(modes_of(*again), x) == image(modes, x);
+    const Modes round = modes_of(*again);
+    for (std::int64_t x = 0; x < count(modes); ++x) good = good && image(round, x) == image(modes, x);
     REQUIRE(good);
   }
   CHECK(wide > 0);
@@ -325,7 +332,8 @@ TEST_CASE("nested and named layouts convert through digit maps", "[layout][neste
     const auto back = nested_layout(*tile);
     REQUIRE(back);
     bool good = true;
-    for (std::int64_t x = 0; x < count(modes); ++x) good = good && at(naive(*tile, x), Axis::m) == image(modes, x) && image(modes_of(*back), x) == image(modes, x);
+    const Modes round = modes_of(*back);
+    for (std::int64_t x = 0; x < count(modes); ++x) good = good && at(naive(*tile, x), Axis::m) == image(modes, x) && image(round, x) == image(modes, x);
     REQUIRE(good);
   }
   CHECK(text(nested_layout(*parse_layout("S[(4,16,8):(32@TLane,1@TLane,1@TCol)]"))) == "(8,16,4):(1E1,1E0,32E0)");
