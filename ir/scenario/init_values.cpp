@@ -66,7 +66,8 @@ class SplitMix64 {
 // numbers of the range. std::fma, so that no compiler decides about the rounding.
 Number random_number(Dtype dtype, const InitRandom& random, SplitMix64& source) {
   const double u = source.unit();
-  if (!is_integer(dtype)) return Number(std::min(random.high, std::max(random.low, std::fma(random.high - random.low, u, random.low))));
+  if (!is_integer(dtype))
+    return Number(std::min(random.high, std::max(random.low, std::fma(random.high - random.low, u, random.low))));
   const double low = std::ceil(random.low), high = std::floor(random.high);
   return Number(std::min(high, low + std::floor((high - low + 1) * u)));
 }
@@ -75,10 +76,13 @@ std::uint64_t mask_of(Dtype dtype) { return bits(dtype) == 64 ? ~std::uint64_t{0
 
 std::optional<std::string> problem_with_random(Dtype dtype, const InitRandom& random) {
   if (random.bits) return std::nullopt;
-  if (!std::isfinite(random.low) || !std::isfinite(random.high) || !std::isfinite(random.high - random.low)) return "low and high must be finite";
+  if (!std::isfinite(random.low) || !std::isfinite(random.high) || !std::isfinite(random.high - random.low))
+    return "low and high must be finite";
   if (random.low > random.high) return fmt::format("low ({}) is above high ({})", random.low, random.high);
-  if (is_integer(dtype) && std::ceil(random.low) > std::floor(random.high)) return fmt::format("no whole number lies in [{}, {}]", random.low, random.high);
-  const double ends[] = {is_integer(dtype) ? std::ceil(random.low) : random.low, is_integer(dtype) ? std::floor(random.high) : random.high};
+  if (is_integer(dtype) && std::ceil(random.low) > std::floor(random.high))
+    return fmt::format("no whole number lies in [{}, {}]", random.low, random.high);
+  const double ends[] = {is_integer(dtype) ? std::ceil(random.low) : random.low,
+                         is_integer(dtype) ? std::floor(random.high) : random.high};
   for (double end : ends)
     if (auto problem = problem_with_number(dtype, Number(end))) return problem;
   return std::nullopt;
@@ -93,11 +97,14 @@ Result<NpyArray> array_for(const Buffer& buffer, const InitNpy& init, const std:
   if (!array) return array.reason();
   const Dtype wanted = npy_storage(buffer.dtype);
   if (array->dtype != wanted) {
-    const std::string as = wanted == buffer.dtype ? std::string() : fmt::format(" (a .npy file holds {} as {})", name(buffer.dtype), name(wanted));
-    return reason(fmt::format("{} holds {}, but buffer {} needs {}{}", shown(init.path), name(array->dtype), buffer.name, name(wanted), as));
+    const std::string as =
+        wanted == buffer.dtype ? std::string() : fmt::format(" (a .npy file holds {} as {})", name(buffer.dtype), name(wanted));
+    return reason(fmt::format("{} holds {}, but buffer {} needs {}{}", shown(init.path), name(array->dtype), buffer.name,
+                              name(wanted), as));
   }
   if (array->shape != buffer.shape)
-    return reason(fmt::format("{} has the shape {}, but buffer {} has {}", shown(init.path), shape_text(array->shape), buffer.name, shape_text(buffer.shape)));
+    return reason(fmt::format("{} has the shape {}, but buffer {} has {}", shown(init.path), shape_text(array->shape),
+                              buffer.name, shape_text(buffer.shape)));
   return array;
 }
 
@@ -105,7 +112,8 @@ std::vector<std::uint64_t> words_of(const NpyArray& array, Dtype dtype, std::siz
   const auto bytes = static_cast<std::size_t>(bits(array.dtype)) / 8;
   std::vector<std::uint64_t> words(count);
   for (std::size_t i = 0; i < count; ++i) {
-    for (std::size_t byte = 0; byte < bytes; ++byte) words[i] |= std::to_integer<std::uint64_t>(array.data[i * bytes + byte]) << (8 * byte);
+    for (std::size_t byte = 0; byte < bytes; ++byte)
+      words[i] |= std::to_integer<std::uint64_t>(array.data[i * bytes + byte]) << (8 * byte);
     words[i] &= mask_of(dtype);
   }
   return words;
@@ -120,14 +128,16 @@ struct Bits {
   Words operator()(const InitFill& fill) const { return std::vector<std::uint64_t>(count, bits_of(buffer.dtype, fill.value)); }
   Words operator()(const InitIota& iota) const {
     std::vector<std::uint64_t> words(count);
-    for (std::size_t i = 0; i < count; ++i) words[i] = bits_of(buffer.dtype, iota_at(iota, static_cast<std::int64_t>(i)).value_or(Number(std::int64_t{0})));
+    for (std::size_t i = 0; i < count; ++i)
+      words[i] = bits_of(buffer.dtype, iota_at(iota, static_cast<std::int64_t>(i)).value_or(Number(std::int64_t{0})));
     return words;
   }
   Words operator()(const InitRandom& random) const {
     SplitMix64 source(random.seed);
     std::vector<std::uint64_t> words(count);
     for (std::uint64_t& word : words)
-      word = random.bits ? source.next() & mask_of(buffer.dtype) : bits_of(buffer.dtype, random_number(buffer.dtype, random, source));
+      word = random.bits ? source.next() & mask_of(buffer.dtype)
+                         : bits_of(buffer.dtype, random_number(buffer.dtype, random, source));
     return words;
   }
   Words operator()(const InitData& data) const {

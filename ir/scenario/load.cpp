@@ -29,18 +29,21 @@ constexpr std::int64_t most_ctas_per_sm = 32;
 constexpr std::int64_t most_held_columns = 480;
 constexpr std::int64_t most_text_of_sweep = std::int64_t{1} << 26;  // bytes of the file times instances
 
-const std::vector<std::string_view> top_keys{"tmemsim", "scenario", "doc", "target", "ptx", "profile", "launch", "params", "buffers", "program", "expect"};
+const std::vector<std::string_view> top_keys{"tmemsim", "scenario", "doc",     "target",  "ptx",   "profile",
+                                             "launch",  "params",   "buffers", "program", "expect"};
 
 void check_version(const Document& document, const Mapping& top) {
   const Node& node = top.need("tmemsim", "tmemsim: 1");
   if (text_of(document, node, "'tmemsim'") != std::to_string(format_version))
-    document.fail(node, fmt::format("format version {} is not known", describe(node)), fmt::format("tmemsim: {}", format_version));
+    document.fail(node, fmt::format("format version {} is not known", describe(node)),
+                  fmt::format("tmemsim: {}", format_version));
 }
 
 std::string read_name(const Document& document, const Mapping& top) {
   const Node& node = top.need("scenario", "scenario: my_first");
   const std::string& text = text_of(document, node, "'scenario'");
-  if (!is_scenario_name(text)) document.fail(node, fmt::format("{} is no name of a scenario", describe(node)), "letters, digits, _ and -");
+  if (!is_scenario_name(text))
+    document.fail(node, fmt::format("{} is no name of a scenario", describe(node)), "letters, digits, _ and -");
   return text;
 }
 
@@ -72,28 +75,34 @@ Launch read_launch(const Reader& reader, const Node& node) {
   const Mapping mapping(document, node, "launch");
   mapping.only({"warps", "cluster", "grid", "ctas_per_sm", "held_columns"});
   Launch launch;
-  if (const Node* warps = mapping.find("warps")) launch.warps = static_cast<std::uint32_t>(reader.integer(*warps, "'warps'", 1, 32));
+  if (const Node* warps = mapping.find("warps"))
+    launch.warps = static_cast<std::uint32_t>(reader.integer(*warps, "'warps'", 1, 32));
   if (const Node* cluster = mapping.find("cluster")) launch.cluster = reader.extents(*cluster, "'cluster'", most_cluster_ctas);
   if (product(launch.cluster) > most_cluster_ctas)
-    document.fail(*mapping.find("cluster"), fmt::format("a cluster of {} CTAs; at most {}", product(launch.cluster), most_cluster_ctas));
+    document.fail(*mapping.find("cluster"),
+                  fmt::format("a cluster of {} CTAs; at most {}", product(launch.cluster), most_cluster_ctas));
   launch.grid = launch.cluster;
   if (const Node* grid = mapping.find("grid")) {
     launch.grid = reader.extents(*grid, "'grid'", most_ctas);
-    if (product(launch.grid) > most_ctas) document.fail(*grid, fmt::format("a grid of {} CTAs; at most {} are simulated", product(launch.grid), most_ctas));
+    if (product(launch.grid) > most_ctas)
+      document.fail(*grid, fmt::format("a grid of {} CTAs; at most {} are simulated", product(launch.grid), most_ctas));
     for (std::size_t i = 0; i < 3; ++i)
       if (launch.grid[i] % launch.cluster[i] != 0)
-        document.fail(*grid, fmt::format("the grid ({}) is no multiple of the cluster ({}) in {}", launch.grid[i], launch.cluster[i], "xyz"[i]));
+        document.fail(*grid, fmt::format("the grid ({}) is no multiple of the cluster ({}) in {}", launch.grid[i],
+                                         launch.cluster[i], "xyz"[i]));
   }
   if (const Node* shared = mapping.find("ctas_per_sm"))
     launch.ctas_per_sm = static_cast<std::uint32_t>(reader.integer(*shared, "'ctas_per_sm'", 1, most_ctas_per_sm));
   if (const Node* held = mapping.find("held_columns")) {
     launch.held_columns = static_cast<std::uint32_t>(reader.integer(*held, "'held_columns'", 0, most_held_columns));
-    if (launch.held_columns % 32 != 0) document.fail(*held, fmt::format("'held_columns' is {}; it must be a multiple of 32", launch.held_columns));
+    if (launch.held_columns % 32 != 0)
+      document.fail(*held, fmt::format("'held_columns' is {}; it must be a multiple of 32", launch.held_columns));
   }
   return launch;
 }
 
-Scenario read_instance(const Document& document, const Mapping& top, const Binding& binding, const std::string& folder, NpyChecks& checked) {
+Scenario read_instance(const Document& document, const Mapping& top, const Binding& binding, const std::string& folder,
+                       NpyChecks& checked) {
   Scenario made;
   Kernel& kernel = made.kernel;
   kernel.files = {document.file()};
@@ -122,7 +131,8 @@ Scenario read_instance(const Document& document, const Mapping& top, const Bindi
   throw InputError(std::move(diagnostic));
 }
 
-std::vector<Scenario> load_yaml(std::string text, const std::string& file_name, const std::string& folder, const LoadOptions& options) {
+std::vector<Scenario> load_yaml(std::string text, const std::string& file_name, const std::string& folder,
+                                const LoadOptions& options) {
   const auto size = static_cast<std::int64_t>(text.size());
   const Document document(std::move(text), file_name);
   const Mapping top(document, document.root(), "a scenario");
@@ -132,7 +142,9 @@ std::vector<Scenario> load_yaml(std::string text, const std::string& file_name, 
   const Node* params = top.find("params");
   const std::vector<Binding> all = bindings(document, params, read_params(document, params), options);
   if (saturating_mul(size, static_cast<std::int64_t>(all.size())) > most_text_of_sweep)
-    document.fail(params ? *params : document.root(), fmt::format("{} instances of a file of {} bytes are too much", all.size(), size), "choose with --only, or put arrays into .npy files");
+    document.fail(params ? *params : document.root(),
+                  fmt::format("{} instances of a file of {} bytes are too much", all.size(), size),
+                  "choose with --only, or put arrays into .npy files");
   std::vector<Scenario> scenarios;
   NpyChecks checked;
   for (const Binding& binding : all) {
@@ -146,10 +158,13 @@ std::vector<Scenario> load_yaml(std::string text, const std::string& file_name, 
   return scenarios;
 }
 
-std::vector<Scenario> load_kernel(std::string_view text, const std::string& file_name, const std::string& folder, const LoadOptions& options) {
+std::vector<Scenario> load_kernel(std::string_view text, const std::string& file_name, const std::string& folder,
+                                  const LoadOptions& options) {
   for (const auto* texts : {&options.define, &options.only})
-    if (!texts->empty()) throw InputError(fmt::format("{}: a kernel in text form has no parameters", file_name), "leave --define and --only away");
-  if (text.size() > largest_file) throw InputError(fmt::format("{}: the file has {} bytes; at most {} are read", file_name, text.size(), largest_file));
+    if (!texts->empty())
+      throw InputError(fmt::format("{}: a kernel in text form has no parameters", file_name), "leave --define and --only away");
+  if (text.size() > largest_file)
+    throw InputError(fmt::format("{}: the file has {} bytes; at most {} are read", file_name, text.size(), largest_file));
   Scenario made;
   made.kernel = parse_kernel(text, file_name);
   made.kernel.folder = folder;
@@ -157,9 +172,11 @@ std::vector<Scenario> load_kernel(std::string_view text, const std::string& file
   number_statements(made.kernel);
   verify(made.kernel, Level::tile);
   for (const Buffer& buffer : made.kernel.buffers) {
-    if (const auto problem = problem_with_init(buffer, folder)) input_error(made.kernel.files, buffer.at, fmt::format("buffer {}: {}", buffer.name, *problem));
+    if (const auto problem = problem_with_init(buffer, folder))
+      input_error(made.kernel.files, buffer.at, fmt::format("buffer {}: {}", buffer.name, *problem));
     if (buffer.out.empty()) continue;
-    if (const auto path = npy_inside(folder, buffer.out); !path) input_error(made.kernel.files, buffer.at, fmt::format("buffer {}: {}", buffer.name, path.reason().text));
+    if (const auto path = npy_inside(folder, buffer.out); !path)
+      input_error(made.kernel.files, buffer.at, fmt::format("buffer {}: {}", buffer.name, path.reason().text));
   }
   std::vector<Scenario> one;
   one.push_back(std::move(made));
@@ -171,7 +188,9 @@ std::string read_stream(std::istream& stream, const std::string& path) {
   std::array<char, 65536> block{};
   while (stream.read(block.data(), block.size()) || stream.gcount() > 0) {
     text.append(block.data(), static_cast<std::size_t>(stream.gcount()));
-    if (text.size() > largest_file) throw InputError(fmt::format("{}: the file has more than {} bytes", path, largest_file), "put large arrays into .npy files");
+    if (text.size() > largest_file)
+      throw InputError(fmt::format("{}: the file has more than {} bytes", path, largest_file),
+                       "put large arrays into .npy files");
   }
   if (stream.bad()) throw InputError(fmt::format("{}: the file cannot be read", path));
   return text;
@@ -189,7 +208,8 @@ std::string read_file(const std::string& path) {
 
 }  // namespace
 
-std::vector<Scenario> load_scenario_text(std::string_view text, const std::string& file_name, const std::string& folder, const LoadOptions& options) {
+std::vector<Scenario> load_scenario_text(std::string_view text, const std::string& file_name, const std::string& folder,
+                                         const LoadOptions& options) {
   if (std::filesystem::path(file_name).extension() == ".kernel") return load_kernel(text, file_name, folder, options);
   return load_yaml(std::string(text), file_name, folder, options);
 }

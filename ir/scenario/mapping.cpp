@@ -10,14 +10,17 @@ namespace tmemsim::scenario {
 
 Mapping::Mapping(const Document& document, const Node& node, std::string what)
     : document_(document), node_(&node), what_(std::move(what)) {
-  if (node.kind != Node::Kind::map) document.fail(node, fmt::format("{} must be a mapping (key: value), found {}", what_, describe(node)));
+  if (node.kind != Node::Kind::map)
+    document.fail(node, fmt::format("{} must be a mapping (key: value), found {}", what_, describe(node)));
   std::map<std::string_view, std::uint32_t> line_of_key;
   for (std::size_t i = 0; i + 1 < node.items.size(); i += 2) {
     const Node& key = node.items[i];
-    if (key.kind != Node::Kind::scalar) document.fail(key, fmt::format("a key of {} must be a name, found {}", what_, describe(key)));
+    if (key.kind != Node::Kind::scalar)
+      document.fail(key, fmt::format("a key of {} must be a name, found {}", what_, describe(key)));
     const auto [first, is_new] = line_of_key.emplace(key.text, key.line);
     if (!is_new)
-      document.fail(key, fmt::format("key {} of {} stands twice", describe(key), what_), fmt::format("the first one is in line {}", first->second));
+      document.fail(key, fmt::format("key {} of {} stands twice", describe(key), what_),
+                    fmt::format("the first one is in line {}", first->second));
     entries_.push_back({&key, &node.items[i + 1]});
   }
 }
@@ -43,7 +46,8 @@ const Node& Mapping::key_node(std::string_view key) const {
 void Mapping::only(const std::vector<std::string_view>& known) const {
   for (const Entry& entry : entries_)
     if (std::find(known.begin(), known.end(), entry.key->text) == known.end())
-      document_.fail(*entry.key, fmt::format("{} has no key {}", what_, describe(*entry.key)), suggestion(entry.key->text, known, "the keys"));
+      document_.fail(*entry.key, fmt::format("{} has no key {}", what_, describe(*entry.key)),
+                     suggestion(entry.key->text, known, "the keys"));
 }
 
 std::string listing(const std::vector<std::string_view>& words) {
@@ -64,7 +68,8 @@ std::string suggestion(std::string_view word, const std::vector<std::string_view
 }
 
 const std::vector<Node>& list_of(const Document& document, const Node& node, std::string_view what) {
-  if (node.kind != Node::Kind::list) document.fail(node, fmt::format("{} must be a list, found {}", what, describe(node)), "write [a, b] or one '- ' a line");
+  if (node.kind != Node::Kind::list)
+    document.fail(node, fmt::format("{} must be a list, found {}", what, describe(node)), "write [a, b] or one '- ' a line");
   return node.items;
 }
 
@@ -75,7 +80,9 @@ const std::string& text_of(const Document& document, const Node& node, std::stri
 
 bool is_scenario_name(std::string_view text) {
   constexpr std::size_t longest = 128;
-  const auto fits = [](char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-'; };
+  const auto fits = [](char c) {
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '-';
+  };
   return !text.empty() && text.size() <= longest && std::all_of(text.begin(), text.end(), fits);
 }
 

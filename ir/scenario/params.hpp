@@ -25,20 +25,21 @@ std::string to_text(const ParamValue& value);
 
 struct Param {
   std::string name;
-  bool sweep = false;               // written as a list
-  std::vector<ParamValue> values;   // all of one kind; whole and fractional numbers are one kind
+  bool sweep = false;              // written as a list
+  std::vector<ParamValue> values;  // all of one kind; whole and fractional numbers are one kind
 };
 
 // One combination of values.
 struct Binding {
   std::map<std::string, ParamValue, std::less<>> values;
-  std::string suffix;               // "[n=16,dtype=f32]"; empty without a sweep
+  std::string suffix;  // "[n=16,dtype=f32]"; empty without a sweep
 };
 
 std::vector<Param> read_params(const Document& document, const Node* node);
 
 // Every combination, the last parameter fastest; --define sets a parameter to one value, --only keeps the combinations that
 // have the values. Throws InputError for names and values that do not exist, and when nothing is left.
-std::vector<Binding> bindings(const Document& document, const Node* params_node, std::vector<Param> params, const LoadOptions& options);
+std::vector<Binding> bindings(const Document& document, const Node* params_node, std::vector<Param> params,
+                              const LoadOptions& options);
 
 }  // namespace tmemsim::scenario

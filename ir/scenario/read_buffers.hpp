@@ -14,7 +14,8 @@ namespace tmemsim::scenario {
 using NpyChecks = std::map<std::string, std::optional<std::string>>;
 
 // Fills `buffers`, the vector that the reader's names refer to. `node` may be absent (no buffers).
-void read_buffers(Reader& reader, const Node* node, const std::string& folder, std::vector<Buffer>& buffers, NpyChecks& checked);
+void read_buffers(Reader& reader, const Node* node, const std::string& folder, std::vector<Buffer>& buffers,
+                  NpyChecks& checked);
 
 // The values of `data`: flat, or nested as the shape is.
 InitData read_data(const Reader& reader, const Node& node, const std::vector<std::int64_t>& shape, Dtype dtype);

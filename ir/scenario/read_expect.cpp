@@ -79,8 +79,11 @@ class ExpectReader {
     if (const Node* at = mapping.find("at")) finding.at = place(*at, "'at'");
     if (const Node* other = mapping.find("other")) finding.other = place(*other, "'other'");
     if (const Node* severity = mapping.find("severity"))
-      finding.severity = reader_.keyword(*severity, "'severity'", {name(Severity::error), name(Severity::warning)}) == 0 ? Severity::error : Severity::warning;
-    if (const Node* count = mapping.find("count")) finding.count = static_cast<std::uint64_t>(reader_.integer(*count, "'count'", 1, INT64_MAX));
+      finding.severity = reader_.keyword(*severity, "'severity'", {name(Severity::error), name(Severity::warning)}) == 0
+                             ? Severity::error
+                             : Severity::warning;
+    if (const Node* count = mapping.find("count"))
+      finding.count = static_cast<std::uint64_t>(reader_.integer(*count, "'count'", 1, INT64_MAX));
     return finding;
   }
 
@@ -91,7 +94,8 @@ class ExpectReader {
     for (const std::string& place : places_)
       if (known.size() < 256) known.push_back(place);
     std::string hint = suggestion(text, known, "labels and statements");
-    document_.fail(node, fmt::format("{} names no statement: {} is neither a label nor a path", what, describe(node)), hint.empty() ? "a label, or a path like \"program[4].body[1]\"" : hint);
+    document_.fail(node, fmt::format("{} names no statement: {} is neither a label nor a path", what, describe(node)),
+                   hint.empty() ? "a label, or a path like \"program[4].body[1]\"" : hint);
   }
 
   ExpectedEqual equal(const Node& node) {
@@ -102,13 +106,16 @@ class ExpectReader {
     const auto [actual, extents] = constant_region(mapping.need("actual"), "'actual'");
     equal.actual = actual;
     const Node& expected = mapping.need("expected");
-    if (expected.kind == Node::Kind::map) read_values(expected, extents, equal);
-    else equal.expected = region_like(expected, extents);
+    if (expected.kind == Node::Kind::map)
+      read_values(expected, extents, equal);
+    else
+      equal.expected = region_like(expected, extents);
     if (const Node* abs = mapping.find("abs")) {
       equal.abs = reader_.real(*abs, "'abs'");
       if (*equal.abs < 0) document_.fail(*abs, "'abs' is a distance and cannot be negative");
     }
-    if (const Node* ulp = mapping.find("ulp")) equal.ulp = static_cast<std::uint64_t>(reader_.integer(*ulp, "'ulp'", 0, INT64_MAX));
+    if (const Node* ulp = mapping.find("ulp"))
+      equal.ulp = static_cast<std::uint64_t>(reader_.integer(*ulp, "'ulp'", 0, INT64_MAX));
     return equal;
   }
 
@@ -121,9 +128,11 @@ class ExpectReader {
   ConstantRegion constant_region(const Node& node, std::string_view what) {
     ConstantRegion found{reader_.region(node, what), {}};
     const Buffer& buffer = kernel_.buffers[found.region.buffer];
-    if (found.region.box.empty()) found.extents = buffer.shape;
+    if (found.region.box.empty())
+      found.extents = buffer.shape;
     else if (found.region.box.size() != buffer.shape.size())
-      document_.fail(node, fmt::format("{} has {} dimensions, but buffer {} has {}", what, found.region.box.size(), buffer.name, buffer.shape.size()));
+      document_.fail(node, fmt::format("{} has {} dimensions, but buffer {} has {}", what, found.region.box.size(), buffer.name,
+                                       buffer.shape.size()));
     for (std::size_t i = 0; i < found.region.box.size(); ++i) {
       const Range& range = found.region.box[i];
       const auto lo = range.lo.as_constant();
@@ -131,7 +140,8 @@ class ExpectReader {
       if (!lo || !hi) document_.fail(node, fmt::format("the bounds of {} must be constants", what));
       const std::int64_t end = range.hi ? *hi : std::int64_t{*lo} + 1;
       if (*lo < 0 || *lo >= end || end > buffer.shape[i])
-        document_.fail(node, fmt::format("{}: [{}, {}) is no part of dimension {} of buffer {}, which is [0, {})", what, *lo, end, i, buffer.name, buffer.shape[i]));
+        document_.fail(node, fmt::format("{}: [{}, {}) is no part of dimension {} of buffer {}, which is [0, {})", what, *lo,
+                                         end, i, buffer.name, buffer.shape[i]));
       if (range.hi) found.extents.push_back(end - *lo);
     }
     return found;
@@ -140,7 +150,8 @@ class ExpectReader {
   Region region_like(const Node& node, const Extents& extents) {
     ConstantRegion found = constant_region(node, "'expected'");
     if (without_units(found.extents) != without_units(extents))
-      document_.fail(node, fmt::format("'expected' has the shape [{}], but 'actual' has [{}]", fmt::join(found.extents, ", "), fmt::join(extents, ", ")));
+      document_.fail(node, fmt::format("'expected' has the shape [{}], but 'actual' has [{}]", fmt::join(found.extents, ", "),
+                                       fmt::join(extents, ", ")));
     return std::move(found.region);
   }
 
@@ -166,9 +177,12 @@ class ExpectReader {
 
   std::uint32_t cta(const Mapping& mapping) {
     const Node* node = mapping.find("cta");
-    return node ? static_cast<std::uint32_t>(reader_.integer(*node, "'cta'", 0, std::int64_t{cta_count(kernel_.launch)} - 1)) : 0;
+    return node ? static_cast<std::uint32_t>(reader_.integer(*node, "'cta'", 0, std::int64_t{cta_count(kernel_.launch)} - 1))
+                : 0;
   }
-  std::uint32_t bits(const Mapping& mapping) { return static_cast<std::uint32_t>(reader_.integer(mapping.need("bits"), "'bits'", 0, 0xFFFFFFFF)); }
+  std::uint32_t bits(const Mapping& mapping) {
+    return static_cast<std::uint32_t>(reader_.integer(mapping.need("bits"), "'bits'", 0, 0xFFFFFFFF));
+  }
 
   ExpectedCell cell(const Node& node) {
     const Mapping mapping(document_, node, "an entry of 'cells'");
@@ -193,9 +207,13 @@ class ExpectReader {
     const Node& name = mapping.need("buffer");
     reg.buffer = reader_.buffer(name, "'buffer' of an entry of 'regs'");
     const Buffer& buffer = kernel_.buffers[reg.buffer];
-    if (buffer.space != Space::local) document_.fail(name, fmt::format("{} is a {} buffer; registers are local buffers", describe(name), keyword(buffer.space)));
-    reg.thread = static_cast<std::uint32_t>(reader_.integer(mapping.need("thread"), "'thread'", 0, std::int64_t{kernel_.launch.warps} * 32 - 1));
-    reg.reg = static_cast<std::uint16_t>(reader_.integer(mapping.need("reg"), "'reg'", 0, std::int64_t{register_count(buffer)} - 1));
+    if (buffer.space != Space::local)
+      document_.fail(name,
+                     fmt::format("{} is a {} buffer; registers are local buffers", describe(name), keyword(buffer.space)));
+    reg.thread = static_cast<std::uint32_t>(
+        reader_.integer(mapping.need("thread"), "'thread'", 0, std::int64_t{kernel_.launch.warps} * 32 - 1));
+    reg.reg =
+        static_cast<std::uint16_t>(reader_.integer(mapping.need("reg"), "'reg'", 0, std::int64_t{register_count(buffer)} - 1));
     reg.bits = bits(mapping);
     return reg;
   }
@@ -208,6 +226,8 @@ class ExpectReader {
 
 }  // namespace
 
-Expect read_expect(const Reader& reader, const Node& node, const Kernel& kernel) { return ExpectReader(reader, kernel).read(node); }
+Expect read_expect(const Reader& reader, const Node& node, const Kernel& kernel) {
+  return ExpectReader(reader, kernel).read(node);
+}
 
 }  // namespace tmemsim::scenario

@@ -8,7 +8,8 @@ void read_field(const Reader& reader, const Node& node, const std::string& what,
 
 void read_field(const Reader& reader, const Node& node, const std::string& what, std::string& to) {
   const auto in_name = [](char c) {
-    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == ':' || c == '-' || c == '/';
+    return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || (c >= '0' && c <= '9') || c == '_' || c == '.' || c == ':' ||
+           c == '-' || c == '/';
   };
   constexpr std::size_t longest = 64;
   to = reader.word(node, what);
@@ -17,7 +18,9 @@ void read_field(const Reader& reader, const Node& node, const std::string& what,
 }
 
 void read_field(const Reader& reader, const Node& node, const std::string& what, Number& to) { to = reader.number(node, what); }
-void read_field(const Reader& reader, const Node& node, const std::string& what, Expr& to) { to = reader.expression(node, what); }
+void read_field(const Reader& reader, const Node& node, const std::string& what, Expr& to) {
+  to = reader.expression(node, what);
+}
 void read_field(const Reader& reader, const Node& node, const std::string& what, Region& to) { to = reader.region(node, what); }
 
 void read_field(const Reader& reader, const Node& node, const std::string& what, Value& to) {
@@ -39,7 +42,8 @@ void read_field(const Reader& reader, const Node& node, const std::string& what,
   to.buffer = reader.buffer(name, what);
   const Space space = (*reader.names().buffers)[to.buffer].space;
   if (space != Space::shared && space != Space::global)
-    reader.document().fail(name, fmt::format("{} must be in shared or global memory, but {} is a {} buffer", what, describe(name), keyword(space)));
+    reader.document().fail(name, fmt::format("{} must be in shared or global memory, but {} is a {} buffer", what,
+                                             describe(name), keyword(space)));
   to.byte = reader.expression(mapping.need("byte"), what);
 }
 

@@ -36,23 +36,61 @@ std::optional<std::string_view> behind_name(std::string_view text, std::string_v
   return rest;
 }
 
-// Calls `f.template operator()<Op>(suffix)` for the operation with the longest name that `text` begins with.
+void check_keys(const Document& document, const Mapping& statement, std::string_view op,
+                const std::vector<std::string_view>& known) {
+  for (const Mapping::Entry& entry : statement.entries())
+    if (std::find(known.begin(), known.end(), entry.key->text) == known.end())
+      document.fail(*entry.key, fmt::format("{} has no key {}", op, describe(*entry.key)),
+                    suggestion(entry.key->text, known, "the keys"));
+}
+
+template <class List, class Op>
+StmtNode read_as(const Reader& reader, const Mapping& statement, const Suffix& suffix) {
+  std::vector<std::string_view> known = keys_of<Op>();
+  known.insert(known.end(), {"do", "at", "label"});
+  if (std::is_same_v<List, MachineOps>) known.push_back("means");
+  check_keys(reader.document(), statement, Op::row.name, known);
+  return typename List::Any(read_op<Op>(reader, statement, suffix));
+}
+
+std::string operation_hint(std::string_view text) {
+  const std::string meant = closest(text, operation_names());
+  return meant.empty() ? "`tmemsim ops` lists them all" : fmt::format("did you mean '{}'?", meant);
+}
+
+struct Operation {
+  std::string written, name;  // both dotted; they differ for an alias
+  StmtNode (*read)(const Reader&, const Mapping&, const Suffix&);
+};
+
+std::vector<Operation> make_operations() {
+  std::vector<Operation> all;
+  MachineOps::for_each([&]<class Op>() {
+    all.push_back({dotted(Op::row.name), dotted(Op::row.name), read_as<MachineOps, Op>});
+  });
+  TileOps::for_each([&]<class Op>() { all.push_back({dotted(Op::row.name), dotted(Op::row.name), read_as<TileOps, Op>}); });
+  for (const Alias& alias : operation_aliases) {
+    const auto meant = std::find_if(all.begin(), all.end(), [&](const Operation& op) { return op.name == alias.means; });
+    if (meant != all.end()) all.push_back({std::string(alias.name), meant->name, meant->read});
+  }
+  return all;
+}
+
+// The operation with the longest name that `text` begins with; an alias takes no suffix.
 struct Found {
-  std::string name;               // dotted; empty: none
+  const Operation* operation = nullptr;
   std::vector<std::string> suffix;
 };
 Found find_operation(std::string_view text) {
+  static const std::vector<Operation> all = make_operations();
   Found best;
-  const auto consider = [&](std::string_view written, std::string_view name) {
-    const auto rest = behind_name(text, written);
-    if (!rest || (!best.name.empty() && name.size() <= best.name.size())) return;
-    best = {std::string(name), rest->empty() ? std::vector<std::string>{} : words_of(rest->substr(1))};
-  };
-  const auto consider_row = [&]<class Op>() { const std::string name = dotted(Op::row.name); consider(name, name); };
-  MachineOps::for_each(consider_row);
-  TileOps::for_each(consider_row);
-  for (const Alias& alias : operation_aliases)
-    if (text == alias.name) consider(alias.name, alias.means);
+  for (const Operation& operation : all) {
+    const auto rest = behind_name(text, operation.written);
+    const bool is_alias = operation.written != operation.name;
+    if (!rest || (is_alias && !rest->empty())) continue;
+    if (best.operation && operation.written.size() <= best.operation->written.size()) continue;
+    best = {&operation, rest->empty() ? std::vector<std::string>{} : words_of(rest->substr(1))};
+  }
   return best;
 }
 
@@ -74,12 +112,18 @@ class ProgramReader {
     stmt.at = document_.at(node);
     if (const Node* label = mapping.find("label")) stmt.label = label_text(*label);
     if (const Node* at = mapping.find("at"))
-      stmt.where = reader_.parsed(*at, "'at'", [](std::string_view text, const Names& names) { return parse_where(text, names); });
-    if (kind == "do") stmt.node = operation(mapping, stmt.means);
-    else if (kind == "for") stmt.node = loop(mapping);
-    else if (kind == "while") stmt.node = polling(mapping);
-    else if (kind == "if") stmt.node = guard(mapping);
-    else stmt.node = delay(mapping);
+      stmt.where =
+          reader_.parsed(*at, "'at'", [](std::string_view text, const Names& names) { return parse_where(text, names); });
+    if (kind == "do")
+      stmt.node = operation(mapping, stmt.means);
+    else if (kind == "for")
+      stmt.node = loop(mapping);
+    else if (kind == "while")
+      stmt.node = polling(mapping);
+    else if (kind == "if")
+      stmt.node = guard(mapping);
+    else
+      stmt.node = delay(mapping);
     return stmt;
   }
 
@@ -88,20 +132,27 @@ class ProgramReader {
     for (const Mapping::Entry& entry : mapping.entries()) {
       const auto kind = std::find(std::begin(kinds), std::end(kinds), entry.key->text);
       if (kind == std::end(kinds)) continue;
-      if (!found.empty()) document_.fail(*entry.key, fmt::format("a statement has one of 'do', 'for', 'while', 'if' and 'delay', here '{}' and '{}'", found, *kind));
+      if (!found.empty())
+        document_.fail(
+            *entry.key,
+            fmt::format("a statement has one of 'do', 'for', 'while', 'if' and 'delay', here '{}' and '{}'", found, *kind));
       found = *kind;
     }
     if (!found.empty()) return found;
     const std::vector<std::string_view> known(std::begin(kinds), std::end(kinds));
     for (const Mapping::Entry& entry : mapping.entries())
       if (entry.key->text != "at" && entry.key->text != "label")
-        document_.fail(*entry.key, fmt::format("a statement needs 'do', 'for', 'while', 'if' or 'delay'; it has no key {}", describe(*entry.key)), suggestion(entry.key->text, known, "one of"));
+        document_.fail(
+            *entry.key,
+            fmt::format("a statement needs 'do', 'for', 'while', 'if' or 'delay'; it has no key {}", describe(*entry.key)),
+            suggestion(entry.key->text, known, "one of"));
     document_.fail(mapping.node(), "a statement needs 'do', 'for', 'while', 'if' or 'delay'");
   }
 
   std::string label_text(const Node& node) {
     const std::string& text = text_of(document_, node, "'label'");
-    if (!is_plain_name(text)) document_.fail(node, fmt::format("{} is no label", describe(node)), "letters, digits and _, not starting with a digit");
+    if (!is_plain_name(text))
+      document_.fail(node, fmt::format("{} is no label", describe(node)), "letters, digits and _, not starting with a digit");
     return text;
   }
 
@@ -109,26 +160,11 @@ class ProgramReader {
     const Node& name_node = mapping.need("do");
     const std::string text = dotted(reader_.word(name_node, "'do'"));
     const Found found = find_operation(text);
-    if (found.name.empty())
-      document_.fail(name_node, fmt::format("there is no operation '{}'", shown(text)), suggestion(text, operation_names(), "`tmemsim ops` lists them"));
-    std::optional<StmtNode> made;
-    MachineOps::for_each([&]<class Op>() {
-      if (dotted(Op::row.name) == found.name) made = StmtNode(MachineOps::Any(read<Op>(mapping, found, {"do", "at", "label", "means"})));
-    });
-    TileOps::for_each([&]<class Op>() {
-      if (dotted(Op::row.name) == found.name) made = StmtNode(TileOps::Any(read<Op>(mapping, found, {"do", "at", "label"})));
-    });
+    if (!found.operation)
+      document_.fail(name_node, fmt::format("there is no operation '{}'", shown(text)), operation_hint(text));
+    StmtNode made = found.operation->read(reader_, mapping, Suffix(found.suffix));
     if (const Node* intended = mapping.find("means")) means = read_means(*intended);
-    return std::move(*made);
-  }
-
-  template <class Op> Op read(const Mapping& mapping, const Found& found, std::vector<std::string_view> known) {
-    const auto keys = keys_of<Op>();
-    known.insert(known.begin(), keys.begin(), keys.end());
-    for (const Mapping::Entry& entry : mapping.entries())
-      if (std::find(known.begin(), known.end(), entry.key->text) == known.end())
-        document_.fail(*entry.key, fmt::format("{} has no key {}", Op::row.name, describe(*entry.key)), suggestion(entry.key->text, known, "the keys"));
-    return read_op<Op>(reader_, mapping, Suffix(found.suffix));
+    return made;
   }
 
   Means read_means(const Node& node) {
@@ -161,7 +197,9 @@ class ProgramReader {
 
   std::string loop_variable(const Node& node) {
     const std::string& text = text_of(document_, node, "'for'");
-    if (!is_plain_name(text)) document_.fail(node, fmt::format("{} is no name of a loop variable", describe(node)), "letters, digits and _, not starting with a digit");
+    if (!is_plain_name(text))
+      document_.fail(node, fmt::format("{} is no name of a loop variable", describe(node)),
+                     "letters, digits and _, not starting with a digit");
     const auto& loops = reader_.names().loops;
     const auto& buffers = *reader_.names().buffers;
     std::string_view taken;
@@ -203,7 +241,9 @@ void note_labels(const Document& document, const Node& node, std::map<std::strin
       continue;
     }
     const auto [first, is_new] = line_of_label.emplace(item.text, item.line);
-    if (!is_new) document.fail(item, fmt::format("label {} stands twice", describe(item)), fmt::format("the first one is in line {}", first->second));
+    if (!is_new)
+      document.fail(item, fmt::format("label {} stands twice", describe(item)),
+                    fmt::format("the first one is in line {}", first->second));
   }
 }
 

@@ -8,7 +8,8 @@
 
 namespace tmemsim::scenario {
 
-Reader::Reader(const Document& document, const Binding& binding, const std::vector<Buffer>& buffers) : document_(document), binding_(binding) {
+Reader::Reader(const Document& document, const Binding& binding, const std::vector<Buffer>& buffers)
+    : document_(document), binding_(binding) {
   for (const auto& [name, value] : binding.values)
     if (const auto* whole = std::get_if<std::int64_t>(&value)) integers_[name] = *whole;
   names_.buffers = &buffers;
@@ -35,7 +36,9 @@ std::int64_t Reader::integer(const Node& node, std::string_view what, std::int64
   } else {
     if (literal) document_.fail(node, fmt::format("{} must be a whole number, found {}", what, describe(node)));
     const auto constant = expression(node, what).as_constant();
-    if (!constant) document_.fail(node, fmt::format("{} must be a constant, but {} depends on the thread, a loop or memory", what, describe(node)));
+    if (!constant)
+      document_.fail(
+          node, fmt::format("{} must be a constant, but {} depends on the thread, a loop or memory", what, describe(node)));
     value = *constant;
   }
   if (value < low || value > high) document_.fail(node, fmt::format("{} is {}; it must be in {}..{}", what, value, low, high));
@@ -61,7 +64,8 @@ bool Reader::boolean(const Node& node, std::string_view what) const {
   const std::string& text = text_of(document_, node, what);
   if (const ParamValue* value = parameter(text))
     if (const auto* truth = std::get_if<bool>(value)) return *truth;
-  if (text != "true" && text != "false") document_.fail(node, fmt::format("{} must be true or false, found {}", what, describe(node)));
+  if (text != "true" && text != "false")
+    document_.fail(node, fmt::format("{} must be true or false, found {}", what, describe(node)));
   return text == "true";
 }
 
@@ -80,7 +84,9 @@ BufferId Reader::buffer(const Node& node, std::string_view what) const {
   std::vector<std::string_view> known;
   for (const Buffer& buffer : *names_.buffers) known.push_back(buffer.name);
   const auto found = std::find(known.begin(), known.end(), text);
-  if (found == known.end()) document_.fail(node, fmt::format("{}: there is no buffer {}", what, describe(node)), suggestion(text, known, "the buffers"));
+  if (found == known.end())
+    document_.fail(node, fmt::format("{}: there is no buffer {}", what, describe(node)),
+                   suggestion(text, known, "the buffers"));
   return static_cast<BufferId>(found - known.begin());
 }
 
@@ -93,7 +99,8 @@ std::string Reader::word(const Node& node, std::string_view what) const {
 std::size_t Reader::keyword(const Node& node, std::string_view what, const std::vector<std::string_view>& known) const {
   const std::string text = word(node, what);
   const auto found = std::find(known.begin(), known.end(), text);
-  if (found == known.end()) document_.fail(node, fmt::format("{}: there is no '{}'", what, shown(text)), suggestion(text, known, "known"));
+  if (found == known.end())
+    document_.fail(node, fmt::format("{}: there is no '{}'", what, shown(text)), suggestion(text, known, "known"));
   return static_cast<std::size_t>(found - known.begin());
 }
 
@@ -104,7 +111,8 @@ std::array<std::uint32_t, 3> Reader::extents(const Node& node, std::string_view 
     found[0] = one(node);
     return found;
   }
-  if (node.items.empty() || node.items.size() > 3) document_.fail(node, fmt::format("{} takes N or [x, y, z], found {} numbers", what, node.items.size()));
+  if (node.items.empty() || node.items.size() > 3)
+    document_.fail(node, fmt::format("{} takes N or [x, y, z], found {} numbers", what, node.items.size()));
   for (std::size_t i = 0; i < node.items.size(); ++i) found[i] = one(node.items[i]);
   return found;
 }

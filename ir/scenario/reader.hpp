@@ -29,13 +29,12 @@ class Reader {
   void leave_loop() { names_.loops.pop_back(); }
 
   // Applies one of the parsers of operand_text.hpp to a scalar; TextError becomes a message at that character.
-  template <class Parse> auto parsed(const Node& node, std::string_view what, Parse parse) const {
+  template <class Parse>
+  auto parsed(const Node& node, std::string_view what, Parse parse) const {
     const std::string& text = text_of(document_, node, what);
     try {
       return parse(text, names_);
-    } catch (const TextError& error) {
-      document_.fail_inside(node, error.offset, error.message, error.hint);
-    }
+    } catch (const TextError& error) { document_.fail_inside(node, error.offset, error.message, error.hint); }
   }
 
   // A literal, an integer parameter or a constant expression, within [low, high].

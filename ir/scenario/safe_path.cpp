@@ -28,7 +28,8 @@ bool stays_inside(const fs::path& folder, const fs::path& file) {
 Result<fs::path> npy_inside(const std::string& folder, const std::string& relative) {
   constexpr std::size_t longest = 1024;
   const fs::path path(relative);
-  if (relative.empty() || relative.size() > longest || relative.find('\0') != std::string::npos) return reason("this is no path of a file");
+  if (relative.empty() || relative.size() > longest || relative.find('\0') != std::string::npos)
+    return reason("this is no path of a file");
   if (path.is_absolute()) return reason("an absolute path; paths are relative to the scenario's folder");
   if (std::any_of(path.begin(), path.end(), [](const fs::path& part) { return part == ".."; }))
     return reason("'..' leads out of the scenario's folder; put the file into it");
@@ -40,7 +41,8 @@ Result<fs::path> npy_inside(const std::string& folder, const std::string& relati
   const fs::path absolute_root = fs::absolute(root, error);
   const fs::path file = fs::weakly_canonical(absolute_root / path, error);
   if (error) return reason(fmt::format("'{}' cannot be followed: {}", shown(relative), error.message()));
-  if (!stays_inside(absolute_root, file)) return reason(fmt::format("'{}' is a link that leads out of the scenario's folder", shown(relative)));
+  if (!stays_inside(absolute_root, file))
+    return reason(fmt::format("'{}' is a link that leads out of the scenario's folder", shown(relative)));
   return file;
 }
 

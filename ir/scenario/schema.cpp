@@ -37,7 +37,8 @@ Json words(std::vector<std::string> names) { return {{"enum", std::move(names)}}
 // Where a keyword stands a parameter may stand; no parameter has the name of a keyword.
 Json keyword_or_parameter(std::vector<std::string> names) { return any_of({words(std::move(names)), ref("parameter")}); }
 
-template <class Range> std::vector<std::string> strings(const Range& range) {
+template <class Range>
+std::vector<std::string> strings(const Range& range) {
   std::vector<std::string> names;
   for (const auto& item : range) names.emplace_back(item);
   return names;
@@ -61,24 +62,39 @@ std::vector<std::string> verdict_names() {
   return names;
 }
 
-template <class T> Json schema_of() {
-  if constexpr (is_optional<T>::value) return schema_of<typename T::value_type>();
-  else if constexpr (is_list<T>::value) return list_of(schema_of<typename T::value_type>());
-  else if constexpr (HasKeywords<T>) return keyword_or_parameter(strings(Keywords<T>::names));
-  else if constexpr (std::is_same_v<T, bool>) return ref("boolean");
-  else if constexpr (std::is_integral_v<T>) return ref("integer");
-  else if constexpr (std::is_same_v<T, Expr>) return ref("expression");
-  else if constexpr (std::is_same_v<T, Region>) return ref("region");
-  else if constexpr (std::is_same_v<T, Rows>) return ref("registers");
-  else if constexpr (std::is_same_v<T, Mem>) return ref("memory");
-  else if constexpr (std::is_same_v<T, TmemAddr>) return ref("tmem_address");
-  else if constexpr (std::is_same_v<T, Value>) return ref("expression");
-  else if constexpr (std::is_same_v<T, Number>) return ref("number");
-  else return ref("word");
+template <class T>
+Json schema_of() {
+  if constexpr (is_optional<T>::value)
+    return schema_of<typename T::value_type>();
+  else if constexpr (is_list<T>::value)
+    return list_of(schema_of<typename T::value_type>());
+  else if constexpr (HasKeywords<T>)
+    return keyword_or_parameter(strings(Keywords<T>::names));
+  else if constexpr (std::is_same_v<T, bool>)
+    return ref("boolean");
+  else if constexpr (std::is_integral_v<T>)
+    return ref("integer");
+  else if constexpr (std::is_same_v<T, Expr>)
+    return ref("expression");
+  else if constexpr (std::is_same_v<T, Region>)
+    return ref("region");
+  else if constexpr (std::is_same_v<T, Rows>)
+    return ref("registers");
+  else if constexpr (std::is_same_v<T, Mem>)
+    return ref("memory");
+  else if constexpr (std::is_same_v<T, TmemAddr>)
+    return ref("tmem_address");
+  else if constexpr (std::is_same_v<T, Value>)
+    return ref("expression");
+  else if constexpr (std::is_same_v<T, Number>)
+    return ref("number");
+  else
+    return ref("word");
 }
 
 // Enum fields, whose keywords may stand behind the operation's name.
-template <class Op> std::vector<std::vector<std::string>> suffix_choices() {
+template <class Op>
+std::vector<std::vector<std::string>> suffix_choices() {
   std::vector<std::vector<std::string>> choices;
   const auto add = [&]<class T>() {
     if constexpr (is_optional<T>::value) {
@@ -104,7 +120,8 @@ std::string escaped(std::string_view name) {
   return text;
 }
 
-template <class Op> Json name_schema() {
+template <class Op>
+Json name_schema() {
   std::vector<std::string> names{std::string(Op::row.name)};
   if (const std::string other = dotted(Op::row.name); other != names[0]) names.push_back(other);
   for (const Alias& alias : operation_aliases)
@@ -117,7 +134,8 @@ template <class Op> Json name_schema() {
 }
 
 // Keys that must stand there, whatever the name in `do`: keywords of enum fields may be part of the name instead.
-template <class Op> Json op_schema(bool machine) {
+template <class Op>
+Json op_schema(bool machine) {
   Json properties{{"do", name_schema<Op>()}, {"at", ref("where")}, {"label", ref("name")}};
   if (machine) properties["means"] = object({{"dst", ref("region")}, {"src", ref("region")}}, {"dst", "src"});
   std::vector<std::string> required{"do"};
@@ -141,7 +159,8 @@ Json statement() {
   TileOps::for_each([&]<class Op>() { choices.push_back(op_schema<Op>(false)); });
   MachineOps::for_each([&]<class Op>() { choices.push_back(op_schema<Op>(true)); });
   const Json bounds{{"type", "array"}, {"items", ref("expression")}, {"minItems", 2}, {"maxItems", 3}};
-  choices.push_back(control({{"for", ref("name")}, {"in", any_of({ref("expression"), bounds})}, {"body", ref("body")}}, {"for", "in", "body"}));
+  choices.push_back(control({{"for", ref("name")}, {"in", any_of({ref("expression"), bounds})}, {"body", ref("body")}},
+                            {"for", "in", "body"}));
   choices.push_back(control({{"while", ref("expression")}, {"body", ref("body")}}, {"while", "body"}));
   choices.push_back(control({{"if", ref("expression")}, {"then", ref("body")}, {"else", ref("body")}}, {"if", "then"}));
   choices.push_back(control({{"delay", ref("integer")}}, {"delay"}));
@@ -150,13 +169,18 @@ Json statement() {
 
 Json init() {
   Json random = object({{"seed", ref("integer")}, {"low", ref("number")}, {"high", ref("number")}, {"bits", ref("boolean")}});
-  return one_of_object({{"fill", ref("number")}, {"iota", object({{"start", ref("number")}, {"step", ref("number")}})},
-                        {"random", std::move(random)}, {"data", ref("data")}, {"npy", ref("npy")}});
+  return one_of_object({{"fill", ref("number")},
+                        {"iota", object({{"start", ref("number")}, {"step", ref("number")}})},
+                        {"random", std::move(random)},
+                        {"data", ref("data")},
+                        {"npy", ref("npy")}});
 }
 
 Json buffer(Space space, Json more, std::vector<std::string> needed = {}) {
-  Json properties{{"space", constant(keyword(space))}, {"dtype", keyword_or_parameter(dtype_names())},
-                  {"shape", Json{{"type", "array"}, {"items", ref("integer")}, {"minItems", 1}}}, {"layout", Json{{"type", "string"}}}};
+  Json properties{{"space", constant(keyword(space))},
+                  {"dtype", keyword_or_parameter(dtype_names())},
+                  {"shape", Json{{"type", "array"}, {"items", ref("integer")}, {"minItems", 1}}},
+                  {"layout", Json{{"type", "string"}}}};
   properties.update(more);
   std::vector<std::string> required{"space", "dtype", "shape"};
   required.insert(required.end(), needed.begin(), needed.end());
@@ -165,25 +189,42 @@ Json buffer(Space space, Json more, std::vector<std::string> needed = {}) {
 
 Json buffers() {
   Json base = any_of({Json{{"type", "integer"}}, ref("expression")});
-  Json one = any_of({buffer(Space::global, {{"init", ref("init")}, {"out", ref("npy")}}),
-                     buffer(Space::shared, {{"init", ref("init")}, {"offset", ref("integer")}}), buffer(Space::local, Json::object()),
-                     buffer(Space::tmem, {{"base", std::move(base)}, {"col", ref("integer")}}, {"base"})});
+  Json one =
+      any_of({buffer(Space::global, {{"init", ref("init")}, {"out", ref("npy")}}),
+              buffer(Space::shared, {{"init", ref("init")}, {"offset", ref("integer")}}), buffer(Space::local, Json::object()),
+              buffer(Space::tmem, {{"base", std::move(base)}, {"col", ref("integer")}}, {"base"})});
   return {{"type", "object"}, {"propertyNames", ref("name")}, {"additionalProperties", std::move(one)}};
 }
 
 Json expect() {
-  Json finding = object({{"verdict", keyword_or_parameter(verdict_names())}, {"at", ref("place")}, {"other", ref("place")},
-                         {"severity", words({"error", "warning"})}, {"count", ref("integer")}}, {"verdict"});
+  Json finding = object({{"verdict", keyword_or_parameter(verdict_names())},
+                         {"at", ref("place")},
+                         {"other", ref("place")},
+                         {"severity", words({"error", "warning"})},
+                         {"count", ref("integer")}},
+                        {"verdict"});
   Json findings = list_of(std::move(finding));
   Json values = one_of_object({{"fill", ref("number")}, {"npy", ref("npy")}, {"data", ref("data")}});
-  Json equal = object({{"actual", ref("region")}, {"expected", any_of({ref("region"), std::move(values)})}, {"abs", ref("number")}, {"ulp", ref("integer")}},
+  Json equal = object({{"actual", ref("region")},
+                       {"expected", any_of({ref("region"), std::move(values)})},
+                       {"abs", ref("number")},
+                       {"ulp", ref("integer")}},
                       {"actual", "expected"});
   Json lane_and_column{{"type", "array"}, {"items", ref("integer")}, {"minItems", 2}, {"maxItems", 2}};
-  Json cell = object({{"cta", ref("integer")}, {"tmem", std::move(lane_and_column)}, {"bits", ref("integer")}}, {"tmem", "bits"});
-  Json reg = object({{"cta", ref("integer")}, {"buffer", ref("name")}, {"thread", ref("integer")}, {"reg", ref("integer")}, {"bits", ref("integer")}},
+  Json cell =
+      object({{"cta", ref("integer")}, {"tmem", std::move(lane_and_column)}, {"bits", ref("integer")}}, {"tmem", "bits"});
+  Json reg = object({{"cta", ref("integer")},
+                     {"buffer", ref("name")},
+                     {"thread", ref("integer")},
+                     {"reg", ref("integer")},
+                     {"bits", ref("integer")}},
                     {"buffer", "thread", "reg", "bits"});
-  return object({{"status", words({"clean", "findings", "mismatch", "unsupported"})}, {"findings", findings}, {"lenient", object({{"findings", findings}}, {"findings"})},
-                 {"equal", list_of(std::move(equal))}, {"cells", list_of(std::move(cell))}, {"regs", list_of(std::move(reg))}});
+  return object({{"status", words({"clean", "findings", "mismatch", "unsupported"})},
+                 {"findings", findings},
+                 {"lenient", object({{"findings", findings}}, {"findings"})},
+                 {"equal", list_of(std::move(equal))},
+                 {"cells", list_of(std::move(cell))},
+                 {"regs", list_of(std::move(reg))}});
 }
 
 Json params() {
@@ -194,7 +235,11 @@ Json params() {
 
 Json launch() {
   Json extents = any_of({ref("integer"), Json{{"type", "array"}, {"items", ref("integer")}, {"minItems", 1}, {"maxItems", 3}}});
-  return object({{"warps", ref("integer")}, {"cluster", extents}, {"grid", extents}, {"ctas_per_sm", ref("integer")}, {"held_columns", ref("integer")}});
+  return object({{"warps", ref("integer")},
+                 {"cluster", extents},
+                 {"grid", extents},
+                 {"ctas_per_sm", ref("integer")},
+                 {"held_columns", ref("integer")}});
 }
 
 Json text(std::string_view pattern) { return {{"type", "string"}, {"pattern", pattern}}; }
@@ -228,10 +273,17 @@ Json definitions() {
 }  // namespace
 
 std::string scenario_schema() {
-  Json properties{{"tmemsim", constant(1)}, {"scenario", text("^[A-Za-z0-9_-]+$")}, {"doc", Json{{"type", "string"}}},
-                  {"target", keyword_or_parameter(target_names())}, {"ptx", Json{{"type", Json::array({"number", "string"})}}},
-                  {"profile", keyword_or_parameter({"strict", "lenient"})}, {"launch", launch()}, {"params", params()}, {"buffers", buffers()},
-                  {"program", ref("body")}, {"expect", expect()}};
+  Json properties{{"tmemsim", constant(1)},
+                  {"scenario", text("^[A-Za-z0-9_-]+$")},
+                  {"doc", Json{{"type", "string"}}},
+                  {"target", keyword_or_parameter(target_names())},
+                  {"ptx", Json{{"type", Json::array({"number", "string"})}}},
+                  {"profile", keyword_or_parameter({"strict", "lenient"})},
+                  {"launch", launch()},
+                  {"params", params()},
+                  {"buffers", buffers()},
+                  {"program", ref("body")},
+                  {"expect", expect()}};
   Json schema{{"$schema", "https://json-schema.org/draft/2020-12/schema"}, {"title", "tmemsim scenario"}};
   schema.update(object(std::move(properties), {"tmemsim", "scenario", "program"}));
   schema["$defs"] = definitions();

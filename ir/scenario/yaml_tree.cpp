@@ -22,7 +22,12 @@ struct Position {
 Position position_of(std::string_view text, std::size_t offset) {
   Position found;
   for (char c : text.substr(0, offset)) {
-    if (c == '\n') { ++found.line; found.col = 1; } else { ++found.col; }
+    if (c == '\n') {
+      ++found.line;
+      found.col = 1;
+    } else {
+      ++found.col;
+    }
   }
   return found;
 }
@@ -40,7 +45,9 @@ std::size_t offset_of(std::string_view text, Position position) {
 // Length of the well-formed UTF-8 sequence at `at`, or 0 (Unicode 15, table 3-7: no overlong forms, no surrogates).
 std::size_t utf8_length(std::string_view text, std::size_t at) {
   const auto byte = [&](std::size_t i) { return i < text.size() ? static_cast<unsigned char>(text[i]) : 0u; };
-  const auto continues = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) { return byte(i) >= low && byte(i) <= high; };
+  const auto continues = [&](std::size_t i, unsigned low = 0x80, unsigned high = 0xBF) {
+    return byte(i) >= low && byte(i) <= high;
+  };
   const unsigned first = byte(at);
   if (first < 0x80) return 1;
   if (first >= 0xC2 && first <= 0xDF) return continues(at + 1) ? 2 : 0;
@@ -62,7 +69,8 @@ struct TextProblem {
 
 std::optional<TextProblem> problem_with_text(std::string_view text) {
   if (text.size() > largest_file)
-    return TextProblem{0, fmt::format("the file has {} bytes; at most {} are read", text.size(), largest_file), "put large arrays into .npy files"};
+    return TextProblem{0, fmt::format("the file has {} bytes; at most {} are read", text.size(), largest_file),
+                       "put large arrays into .npy files"};
   for (std::size_t at = 0; at < text.size();) {
     const auto c = static_cast<unsigned char>(text[at]);
     if (c == 0) return TextProblem{at, "a NUL byte: this is no text file", "scenarios are YAML in UTF-8"};
@@ -97,7 +105,9 @@ class TreeBuilder : public YAML::EventHandler {
     no_anchor(mark, anchor);
     add(node(Node::Kind::null, mark));
   }
-  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override { fail(mark, "YAML aliases are not read", "write the value out"); }
+  void OnAlias(const YAML::Mark& mark, YAML::anchor_t) override {
+    fail(mark, "YAML aliases are not read", "write the value out");
+  }
   void OnScalar(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, const std::string& value) override {
     no_anchor(mark, anchor);
     plain_tag(mark, tag);
@@ -106,7 +116,8 @@ class TreeBuilder : public YAML::EventHandler {
     scalar.text = value;
     add(std::move(scalar));
   }
-  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor, YAML::EmitterStyle::value) override {
+  void OnSequenceStart(const YAML::Mark& mark, const std::string& tag, YAML::anchor_t anchor,
+                       YAML::EmitterStyle::value) override {
     open(Node::Kind::list, mark, tag, anchor);
   }
   void OnSequenceEnd() override { close(); }
@@ -154,7 +165,10 @@ class TreeBuilder : public YAML::EventHandler {
     put(std::move(made));
   }
   void put(Node made) {
-    if (open_.empty()) { root_ = std::move(made); return; }
+    if (open_.empty()) {
+      root_ = std::move(made);
+      return;
+    }
     std::vector<Node>& items = open_.back().items;
     const bool is_value = open_.back().kind == Node::Kind::map && items.size() % 2 == 1;
     if (is_value && made.kind == Node::Kind::null) {  // the parser places an absent value at whatever comes next
@@ -185,9 +199,11 @@ Node parse(const std::vector<SourceFile>& files) {
     while (parser.HandleNextDocument(builder)) {}
   } catch (const YAML::Exception& error) {
     const bool known = !error.mark.is_null();
-    const SourceLoc at = known ? SourceLoc{0, static_cast<std::uint32_t>(error.mark.line) + 1, static_cast<std::uint32_t>(error.mark.column) + 1}
-                               : SourceLoc{0, 1, 1};
-    input_error(files, at, fmt::format("no valid YAML: {}", error.msg), "quote text that holds [ ] { } , : #; is a bracket or quote missing?");
+    const SourceLoc at =
+        known ? SourceLoc{0, static_cast<std::uint32_t>(error.mark.line) + 1, static_cast<std::uint32_t>(error.mark.column) + 1}
+              : SourceLoc{0, 1, 1};
+    input_error(files, at, fmt::format("no valid YAML: {}", error.msg),
+                "quote text that holds [ ] { } , : #; is a bracket or quote missing?");
   }
   if (builder.empty()) input_error(files, {0, 1, 1}, "the file is empty", "`tmemsim new NAME` prints a scenario to start from");
   return builder.take();
@@ -222,10 +238,14 @@ void Document::fail_inside(const Node& scalar, std::size_t offset, std::string m
 
 std::string describe(const Node& node) {
   switch (node.kind) {
-    case Node::Kind::null: return "nothing";
-    case Node::Kind::list: return "a list";
-    case Node::Kind::map: return "a mapping";
-    case Node::Kind::scalar: break;
+    case Node::Kind::null:
+      return "nothing";
+    case Node::Kind::list:
+      return "a list";
+    case Node::Kind::map:
+      return "a mapping";
+    case Node::Kind::scalar:
+      break;
   }
   return fmt::format("'{}'", shown(node.text));
 }

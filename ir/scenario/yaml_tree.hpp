@@ -14,15 +14,15 @@ namespace tmemsim::scenario {
 
 inline constexpr std::size_t largest_file = std::size_t{8} << 20;  // bytes
 inline constexpr std::size_t deepest_nesting = 64;
-inline constexpr std::size_t most_nodes = std::size_t{1} << 19;   // larger arrays belong into .npy files
+inline constexpr std::size_t most_nodes = std::size_t{1} << 19;  // larger arrays belong into .npy files
 
 struct Node {
   enum class Kind : std::uint8_t { null, scalar, list, map };
   Kind kind = Kind::null;
-  bool quoted = false;            // scalars: written in quotes or as a block
+  bool quoted = false;  // scalars: written in quotes or as a block
   std::uint32_t line = 1, col = 1;
-  std::string text;               // scalars
-  std::vector<Node> items;        // lists: the elements; maps: key, value, key, value, ... in file order
+  std::string text;         // scalars
+  std::vector<Node> items;  // lists: the elements; maps: key, value, key, value, ... in file order
 };
 
 // One YAML file: its text for messages, and its tree.

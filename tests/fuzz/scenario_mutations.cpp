@@ -31,15 +31,25 @@ class Damage {
     const auto at = static_cast<std::size_t>(below(text.size() + 1));
     const auto length = std::min(text.size() - at, static_cast<std::size_t>(1 + below(24)));
     switch (below(9)) {
-      case 0: return text.erase(at, length);
-      case 1: return text.insert(at, text.substr(at, length));
-      case 2: if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8))); return text;
-      case 3: return text.substr(0, at);
-      case 4: return text.insert(at, 1, signs[static_cast<std::size_t>(below(signs.size()))]);
-      case 5: return text.insert(at, words[static_cast<std::size_t>(below(std::size(words)))]);
-      case 6: return line(std::move(text), at, false);
-      case 7: return line(std::move(text), at, true);
-      default: return text.insert(at, other.substr(static_cast<std::size_t>(below(other.size())), length));
+      case 0:
+        return text.erase(at, length);
+      case 1:
+        return text.insert(at, text.substr(at, length));
+      case 2:
+        if (at < text.size()) text[at] = static_cast<char>(text[at] ^ (1 << below(8)));
+        return text;
+      case 3:
+        return text.substr(0, at);
+      case 4:
+        return text.insert(at, 1, signs[static_cast<std::size_t>(below(signs.size()))]);
+      case 5:
+        return text.insert(at, words[static_cast<std::size_t>(below(std::size(words)))]);
+      case 6:
+        return line(std::move(text), at, false);
+      case 7:
+        return line(std::move(text), at, true);
+      default:
+        return text.insert(at, other.substr(static_cast<std::size_t>(below(other.size())), length));
     }
   }
 
@@ -53,8 +63,31 @@ class Damage {
   }
 
   static constexpr std::string_view signs = "[]{}:,-#&*!|>'\"%@`?\n\t \\0123456789.x~^()<";
-  static constexpr const char* words[] = {"[[[[[[[[", "{a: {a: ", "99999999999999999999", "-1", "0x", "1e999", "nan", "&a ", "*a", "<<: ", "null", "true",
-                                          "word(slot, 0)", "lane", "[0:0]", "[-1]", "[1, 2, 3]", "2147483647", "n", "R.r[", "S[(", "!!binary ", "? ", "---\n", "|\n  "};
+  static constexpr const char* words[] = {"[[[[[[[[",
+                                          "{a: {a: ",
+                                          "99999999999999999999",
+                                          "-1",
+                                          "0x",
+                                          "1e999",
+                                          "nan",
+                                          "&a ",
+                                          "*a",
+                                          "<<: ",
+                                          "null",
+                                          "true",
+                                          "word(slot, 0)",
+                                          "lane",
+                                          "[0:0]",
+                                          "[-1]",
+                                          "[1, 2, 3]",
+                                          "2147483647",
+                                          "n",
+                                          "R.r[",
+                                          "S[(",
+                                          "!!binary ",
+                                          "? ",
+                                          "---\n",
+                                          "|\n  "};
   std::mt19937 random_;
 };
 
@@ -66,18 +99,23 @@ std::vector<std::string> good_scenarios() {
   std::sort(files.begin(), files.end());
   for (const auto& file : files) texts.push_back(read_file(file));
   texts.push_back(
-      "tmemsim: 1\nscenario: everything\nparams: {n: [4, 8], t: [f32, u32]}\nlaunch: {warps: 4, cluster: [2, 1, 1], grid: [4], held_columns: 32}\nbuffers:\n"
+      "tmemsim: 1\nscenario: everything\nparams: {n: [4, 8], t: [f32, u32]}\nlaunch: {warps: 4, cluster: [2, 1, 1], grid: [4], "
+      "held_columns: 32}\nbuffers:\n"
       "  A: {space: global, dtype: t, shape: [2, 2], init: {data: [[1, 2], [3, 4]]}}\n"
       "  W: {space: shared, dtype: u32, shape: [n], init: {random: {seed: 1, low: 0, high: 9}}}\n"
       "  acc: {space: tmem, dtype: f32, shape: [128, n], base: W, col: 4, layout: \"S[(128,n):(1@TLane,1@TCol)]\"}\n"
       "  R: {space: local, dtype: u32, shape: [n]}\n"
       "program:\n"
-      "  - {for: i, in: [0, n, 2], body: [{if: \"lane + i < 8\", then: [{do: mov, dst: \"R.r[0,2]\", a: \"i * 3 << 1\"}], else: [{delay: 2}]}]}\n"
-      "  - {while: \"word(W, 0) == 0\", body: [{do: ld, dst: \"R.r[0]\", src: {buffer: W, byte: 4*(tid%n)}, bytes: 4, sem: acquire}]}\n"
-      "  - {at: cta 1 warp 0, do: tcgen05.ld, shape: 16x64b, num: 2, dst: \"R.r[0:2]\", src: {base: \"word(W, 0)\", lane: 16, col: 1}, label: x}\n"
+      "  - {for: i, in: [0, n, 2], body: [{if: \"lane + i < 8\", then: [{do: mov, dst: \"R.r[0,2]\", a: \"i * 3 << 1\"}], "
+      "else: [{delay: 2}]}]}\n"
+      "  - {while: \"word(W, 0) == 0\", body: [{do: ld, dst: \"R.r[0]\", src: {buffer: W, byte: 4*(tid%n)}, bytes: 4, sem: "
+      "acquire}]}\n"
+      "  - {at: cta 1 warp 0, do: tcgen05.ld, shape: 16x64b, num: 2, dst: \"R.r[0:2]\", src: {base: \"word(W, 0)\", lane: 16, "
+      "col: 1}, label: x}\n"
       "  - {at: warps 0..1 lanes 3..5, do: setp.lt.u32, dst: \"R.r[0]\", a: 1, b: \"R.r[1]\"}\n"
       "expect:\n  findings: [{verdict: lane-window, at: x, count: 2}]\n  lenient: {findings: []}\n"
-      "  equal: [{actual: \"A[0, 0:2]\", expected: {data: [1, 2]}, ulp: 1}]\n  cells: [{tmem: [3, 4], bits: 0x10}]\n  regs: [{buffer: R, thread: 3, reg: 1, bits: 7}]\n");
+      "  equal: [{actual: \"A[0, 0:2]\", expected: {data: [1, 2]}, ulp: 1}]\n  cells: [{tmem: [3, 4], bits: 0x10}]\n  regs: "
+      "[{buffer: R, thread: 3, reg: 1, bits: 7}]\n");
   return texts;
 }
 
@@ -96,10 +134,9 @@ TEST_CASE("Damaged scenarios are loaded or refused, and nothing else") {
       ++loaded;
     } catch (const InputError& error) {
       ++refused;
-      if (error.diagnostic().file != "x.yaml" || error.diagnostic().line == 0) FAIL("seed " << i << ": no place: " << error.what());
-    } catch (const std::exception& error) {
-      FAIL("seed " << i << ": " << error.what() << "\n" << text);
-    }
+      if (error.diagnostic().file != "x.yaml" || error.diagnostic().line == 0)
+        FAIL("seed " << i << ": no place: " << error.what());
+    } catch (const std::exception& error) { FAIL("seed " << i << ": " << error.what() << "\n" << text); }
   }
   CHECK(loaded + refused == count);
   CHECK(refused > count / 4);

@@ -25,15 +25,14 @@ std::vector<std::string> expectations(const std::string& text) {
 std::string message_of(const std::filesystem::path& file) {
   try {
     load_scenarios(file.string());
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  } catch (const InputError& error) { return error.what(); }
   return "(it was loaded)";
 }
 
 std::vector<std::filesystem::path> bad_files() {
   std::vector<std::filesystem::path> files;
-  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(source_dir) / "tests/golden/bad")) files.push_back(entry.path());
+  for (const auto& entry : std::filesystem::directory_iterator(std::filesystem::path(source_dir) / "tests/golden/bad"))
+    files.push_back(entry.path());
   std::sort(files.begin(), files.end());
   return files;
 }
@@ -41,9 +40,7 @@ std::vector<std::filesystem::path> bad_files() {
 std::string refusal(const std::string& text) {
   try {
     load_scenario_text(text, "x.yaml", ".");
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  } catch (const InputError& error) { return error.what(); }
   return "(it was loaded)";
 }
 
@@ -72,7 +69,7 @@ TEST_CASE("Bytes that are no text are refused where they stand") {
   CHECK_THAT(refusal("tmemsim: 1\nscenario: \xed\xa0\x80\n"), contains("x.yaml:2:11: error: byte 0xed"));  // surrogate
   CHECK_THAT(refusal("tmemsim: 1\nscenario: \xe2\x82"), contains("x.yaml:2:11: error: byte 0xe2"));        // cut off
   CHECK_THAT(refusal("tmemsim: 1\nscenario: \x1b[31m\n"), contains("control character 0x1b"));
-  CHECK_THAT(refusal("\xfe\xff\0t\0m"), contains("x.yaml:1:1: error: byte 0xfe"));                          // UTF-16
+  CHECK_THAT(refusal("\xfe\xff\0t\0m"), contains("x.yaml:1:1: error: byte 0xfe"));  // UTF-16
 }
 
 TEST_CASE("Sizes and depths are bounded") {
@@ -93,9 +90,7 @@ TEST_CASE("What cannot be opened is refused") {
   const auto message = [](const std::string& path) {
     try {
       load_scenarios(path);
-    } catch (const InputError& error) {
-      return std::string(error.what());
-    }
+    } catch (const InputError& error) { return std::string(error.what()); }
     return std::string();
   };
   TemporaryFolder folder;

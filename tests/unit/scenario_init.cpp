@@ -12,22 +12,24 @@ using namespace tmemsim::tests;
 
 namespace {
 
-Kernel kernel_with(const std::string& dtype, const std::string& shape, const std::string& init, const std::string& folder = ".") {
-  const std::string text = "tmemsim: 1\nscenario: init\nbuffers:\n  X: {space: global, dtype: " + dtype + ", shape: " + shape + ", init: " + init + "}\nprogram: []\n";
+Kernel kernel_with(const std::string& dtype, const std::string& shape, const std::string& init,
+                   const std::string& folder = ".") {
+  const std::string text = "tmemsim: 1\nscenario: init\nbuffers:\n  X: {space: global, dtype: " + dtype + ", shape: " + shape +
+                           ", init: " + init + "}\nprogram: []\n";
   return std::move(load_scenario_text(text, "x.yaml", folder).at(0).kernel);
 }
 
-std::vector<std::uint64_t> bits_of(const std::string& dtype, const std::string& shape, const std::string& init, const std::string& folder = ".") {
+std::vector<std::uint64_t> bits_of(const std::string& dtype, const std::string& shape, const std::string& init,
+                                   const std::string& folder = ".") {
   const Kernel kernel = kernel_with(dtype, shape, init, folder);
   return initial_bits(kernel, kernel.buffers[0]);
 }
 
-std::string refusal(const std::string& dtype, const std::string& shape, const std::string& init, const std::string& folder = ".") {
+std::string refusal(const std::string& dtype, const std::string& shape, const std::string& init,
+                    const std::string& folder = ".") {
   try {
     kernel_with(dtype, shape, init, folder);
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  } catch (const InputError& error) { return error.what(); }
   return "(it was loaded)";
 }
 
@@ -50,7 +52,8 @@ TEST_CASE("fill, iota and data") {
 
 // splitmix64 with seed 0: the first outputs of the published generator.
 TEST_CASE("random is the documented generator") {
-  CHECK(bits_of("u64", "[3]", "{random: {seed: 0, bits: true}}") == Words{0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4, 0x06c45d188009454f});
+  CHECK(bits_of("u64", "[3]", "{random: {seed: 0, bits: true}}") ==
+        Words{0xe220a8397b1dcdaf, 0x6e789e6aa1b965f4, 0x06c45d188009454f});
   CHECK(bits_of("u8", "[3]", "{random: {seed: 0, bits: true}}") == Words{0xaf, 0xf4, 0x4f});
   // The upper 53 bits as a fraction: 0xe220a8397b1dcdaf / 2^64 = 0.8833...
   const auto unit = bits_of("f64", "[1]", "{random: {seed: 0, low: 0, high: 1}}");
@@ -108,7 +111,8 @@ TEST_CASE("Arrays come from the scenario's folder and nowhere else") {
 }
 
 TEST_CASE("A buffer without init has no initial bits") {
-  const auto scenarios = load_scenario_text("tmemsim: 1\nscenario: a\nbuffers: {X: {space: global, dtype: f32, shape: [4]}}\nprogram: []\n", "x.yaml", ".");
+  const auto scenarios = load_scenario_text(
+      "tmemsim: 1\nscenario: a\nbuffers: {X: {space: global, dtype: f32, shape: [4]}}\nprogram: []\n", "x.yaml", ".");
   CHECK(initial_bits(scenarios[0].kernel, scenarios[0].kernel.buffers[0]).empty());
 }
 

@@ -23,7 +23,8 @@ std::string around(const std::string& program, const std::string& more = {}) {
          "  acc: {space: tmem, dtype: f32, shape: [128, 8], base: slot, layout: \"S[(128,8):(1@TLane,1@TCol)]\"}\n"
          "  T: {space: local, dtype: f32, shape: [128, 8], layout: \"S[(128,8):(1@tid_in_wg,1)]\"}\n"
          "  R: {space: local, dtype: u32, shape: [8]}\n"
-         "program:\n" + program;
+         "program:\n" +
+         program;
 }
 
 Scenario one(const std::string& text, const LoadOptions& options = {}) {
@@ -34,15 +35,19 @@ Scenario one(const std::string& text, const LoadOptions& options = {}) {
 
 Stmt statement(const std::string& text) { return one(around("  - " + text + "\n")).kernel.body.at(0); }
 
-template <class Op> Op machine(const std::string& text) { return std::get<Op>(std::get<MachineOps::Any>(statement(text).node)); }
-template <class Op> Op tile(const std::string& text) { return std::get<Op>(std::get<TileOps::Any>(statement(text).node)); }
+template <class Op>
+Op machine(const std::string& text) {
+  return std::get<Op>(std::get<MachineOps::Any>(statement(text).node));
+}
+template <class Op>
+Op tile(const std::string& text) {
+  return std::get<Op>(std::get<TileOps::Any>(statement(text).node));
+}
 
 std::string refusal(const std::string& text, const LoadOptions& options = {}) {
   try {
     load_scenario_text(text, "x.yaml", ".", options);
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  } catch (const InputError& error) { return error.what(); }
   return "(it was loaded)";
 }
 
@@ -71,7 +76,8 @@ TEST_CASE("The seed of the round trip is read as it is written") {
   CHECK(kernel.body[3].path == "program[3]");
   CHECK(kernel.body[3].where.warpgroup == 0u);
   const std::string text = read_file(seed("tmem_roundtrip_f16.yaml"));
-  const auto lines_before = std::count(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find("{at: warp 0,      do: tcgen05.alloc")), '\n');
+  const auto lines_before = std::count(
+      text.begin(), text.begin() + static_cast<std::ptrdiff_t>(text.find("{at: warp 0,      do: tcgen05.alloc")), '\n');
   CHECK(kernel.body[0].at.line == lines_before + 1);
   CHECK(kernel.body[0].at.col == 5);
   REQUIRE(scenarios[0].expect.equal.size() == 1);
@@ -105,9 +111,12 @@ TEST_CASE("Operations: operands") {
   CHECK(alloc.slot.box == std::vector<Range>{{Expr(1), std::nullopt}});
   CHECK(alloc.cols == Expr(64));
   CHECK(alloc.cta_group == 1);
-  CHECK(machine<TcgenDealloc>("{at: warp 0, do: tcgen05.dealloc, addr: \"word(slot, 0)\", cols: 32}").addr == Expr::word(slot, Expr(0)));
+  CHECK(machine<TcgenDealloc>("{at: warp 0, do: tcgen05.dealloc, addr: \"word(slot, 0)\", cols: 32}").addr ==
+        Expr::word(slot, Expr(0)));
 
-  const auto load = machine<TcgenLd>("{at: warp 0, do: tcgen05.ld, shape: 16x32bx2, num: 8, pack: true, half: 16, dst: \"R.r[0:8]\", src: {base: \"word(slot, 0)\", lane: 16, col: 4}}");
+  const auto load = machine<TcgenLd>(
+      "{at: warp 0, do: tcgen05.ld, shape: 16x32bx2, num: 8, pack: true, half: 16, dst: \"R.r[0:8]\", src: {base: \"word(slot, "
+      "0)\", lane: 16, col: 4}}");
   CHECK(load.shape == Shape::s16x32bx2);
   CHECK(load.num == 8);
   CHECK(load.pack);
@@ -117,12 +126,14 @@ TEST_CASE("Operations: operands") {
   CHECK(load.src.base == Expr::word(slot, Expr(0)));
   CHECK(load.src.lane == Expr(16));
   CHECK(load.src.col == Expr(4));
-  const auto store = machine<TcgenSt>("{at: warp 0, do: tcgen05.st, shape: 32x32b, num: 2, dst: \"acc[0:32, 4:6]\", src: \"R.r[0,2]\"}");
+  const auto store =
+      machine<TcgenSt>("{at: warp 0, do: tcgen05.st, shape: 32x32b, num: 2, dst: \"acc[0:32, 4:6]\", src: \"R.r[0,2]\"}");
   REQUIRE(store.dst.cell);
   CHECK(store.dst.cell->box.size() == 2);
   CHECK(store.src.rows == std::vector<std::uint16_t>{0, 2});
 
-  const auto ld = machine<Load>("{do: ld, dst: \"R.r[0:4]\", src: {buffer: S, byte: 16*tid}, bytes: 16, sem: acquire, scope: gpu}");
+  const auto ld =
+      machine<Load>("{do: ld, dst: \"R.r[0:4]\", src: {buffer: S, byte: 16*tid}, bytes: 16, sem: acquire, scope: gpu}");
   CHECK(ld.src.buffer == S);
   CHECK(ld.src.byte == Expr(16) * Expr::coordinate(ExprOp::tid));
   CHECK(ld.bytes == 16);
@@ -145,7 +156,8 @@ TEST_CASE("Operations: names") {
   CHECK(compare.cmp == Compare::ge);
   CHECK(compare.type == AluType::f32);
   CHECK(machine<SetPredicate>("{do: setp, cmp: ne, type: u32, dst: \"R.r[0]\", a: 1, b: 4}").cmp == Compare::ne);
-  CHECK_THAT(refusal(around("  - {do: setp, dst: \"R.r[0]\", a: 1, b: 4}\n")), contains("setp needs the key 'cmp' (eq|ne|lt|le|gt|ge)"));
+  CHECK_THAT(refusal(around("  - {do: setp, dst: \"R.r[0]\", a: 1, b: 4}\n")),
+             contains("setp needs the key 'cmp' (eq|ne|lt|le|gt|ge)"));
 }
 
 // Every operation of the lists is found by its name, so that a new one needs no change in the reader.
@@ -190,13 +202,15 @@ TEST_CASE("Loops, guards, polling") {
   CHECK(loop.begin == Expr(1));
   CHECK(loop.end == Expr(8));
   CHECK(loop.step == Expr(3));
-  CHECK(std::get<Expr>(std::get<Move>(std::get<MachineOps::Any>(loop.body.at(0).node)).a) == Expr::loop("i") + Expr::coordinate(ExprOp::tid));
+  CHECK(std::get<Expr>(std::get<Move>(std::get<MachineOps::Any>(loop.body.at(0).node)).a) ==
+        Expr::loop("i") + Expr::coordinate(ExprOp::tid));
   CHECK(loop.body[0].path == "program[0].body[0]");
   const auto plain = std::get<For>(statement("{for: i, in: 4, body: []}").node);
   CHECK(plain.begin == Expr(0));
   CHECK(plain.end == Expr(4));
   CHECK(plain.step == Expr(1));
-  const auto guard = std::get<If>(statement("{if: warp < 2, then: [{do: barrier, id: 1, count: 64}], else: [{delay: 1}, {delay: 2}]}").node);
+  const auto guard =
+      std::get<If>(statement("{if: warp < 2, then: [{do: barrier, id: 1, count: 64}], else: [{delay: 1}, {delay: 2}]}").node);
   CHECK(guard.then.size() == 1);
   CHECK(guard.otherwise.size() == 2);
   const auto polling = std::get<While>(statement("{while: \"word(slot, 0) == 0\", body: [{delay: 1}]}").node);
@@ -230,9 +244,9 @@ TEST_CASE("Buffers") {
 }
 
 TEST_CASE("Launch and the top of the file") {
-  const Scenario scenario = one(
-      "tmemsim: 1\nscenario: top\ntarget: sm_90\nptx: 8.6\nprofile: lenient\ndoc: some words\n"
-      "launch: {warps: 2, cluster: [2, 2], grid: [4, 2, 3], ctas_per_sm: 2, held_columns: 64}\nprogram: []\n");
+  const Scenario scenario =
+      one("tmemsim: 1\nscenario: top\ntarget: sm_90\nptx: 8.6\nprofile: lenient\ndoc: some words\n"
+          "launch: {warps: 2, cluster: [2, 2], grid: [4, 2, 3], ctas_per_sm: 2, held_columns: 64}\nprogram: []\n");
   CHECK(scenario.kernel.target == Target::sm_90);
   CHECK(scenario.kernel.ptx == PtxVersion{8, 6});
   CHECK(scenario.profile == "lenient");
@@ -246,7 +260,8 @@ TEST_CASE("Launch and the top of the file") {
 TEST_CASE("CRLF, a byte order mark, comments and a final document end are fine") {
   CHECK(one("\xEF\xBB\xBFtmemsim: 1\r\nscenario: crlf\r\n# words\r\nprogram: []\r\n").kernel.name == "crlf");
   CHECK(one("---\ntmemsim: 1\nscenario: ends\nprogram: []\n...\n").kernel.name == "ends");
-  CHECK_THAT(refusal("tmemsim: 1\r\nscenario: crlf\r\nprogram: [{do: bogus}]\r\n"), contains("x.yaml:3:16: error: there is no operation 'bogus'"));
+  CHECK_THAT(refusal("tmemsim: 1\r\nscenario: crlf\r\nprogram: [{do: bogus}]\r\n"),
+             contains("x.yaml:3:16: error: there is no operation 'bogus'"));
 }
 
 TEST_CASE("Parameters: sweeps, types, names") {
@@ -258,7 +273,8 @@ TEST_CASE("Parameters: sweeps, types, names") {
       "  slot: {space: shared, dtype: u32, shape: [1]}\n"
       "program:\n"
       "  - {at: warpgroup 0, do: copy, dst: \"T[0:128, 0:n]\", src: \"A[0:128, 0:n]\"}\n"
-      "  - {at: warp 0, do: tcgen05.ld, shape: 32x32b, num: n, pack: pack, dst: \"R.r[0:n]\", src: {base: \"word(slot, 0)\", col: 2*n+k}}\n";
+      "  - {at: warp 0, do: tcgen05.ld, shape: 32x32b, num: n, pack: pack, dst: \"R.r[0:n]\", src: {base: \"word(slot, 0)\", "
+      "col: 2*n+k}}\n";
   const auto scenarios = load_scenario_text(text, "x.yaml", ".");
   REQUIRE(scenarios.size() == 8);
   CHECK(scenarios[0].instance == "sweep[n=8,dtype=f16,pack=false]");
@@ -304,13 +320,14 @@ TEST_CASE("Parameters: one without a list makes no sweep") {
 }
 
 TEST_CASE("Expectations") {
-  const Scenario scenario = one(around(
-      "  - {at: warpgroup 0, do: copy, dst: T, src: A, label: first}\n  - {for: i, in: 2, body: [{do: barrier}]}\n") +
+  const Scenario scenario = one(
+      around("  - {at: warpgroup 0, do: copy, dst: T, src: A, label: first}\n  - {for: i, in: 2, body: [{do: barrier}]}\n") +
       "expect:\n"
       "  status: findings\n"
       "  findings: [{verdict: lane-window, at: first, other: \"program[1].body[0]\", severity: warning, count: 3}]\n"
       "  lenient: {findings: []}\n"
-      "  equal: [{actual: \"A[0:2, 0]\", expected: {data: [1, 9]}, abs: 0.5}, {actual: S, expected: {fill: 0}, ulp: 2}, {actual: \"A[0, 0:8]\", expected: \"S[3, 0:8]\"}]\n"
+      "  equal: [{actual: \"A[0:2, 0]\", expected: {data: [1, 9]}, abs: 0.5}, {actual: S, expected: {fill: 0}, ulp: 2}, "
+      "{actual: \"A[0, 0:8]\", expected: \"S[3, 0:8]\"}]\n"
       "  cells: [{cta: 1, tmem: [5, 6], bits: 0x3c00}]\n"
       "  regs: [{buffer: R, thread: 255, reg: 7, bits: 0xffffffff}]\n");
   const Expect& expect = scenario.expect;

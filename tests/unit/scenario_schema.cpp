@@ -1,5 +1,5 @@
-#include <cstdio>
 #include <sys/wait.h>
+#include <cstdio>
 
 #include <nlohmann/json.hpp>
 
@@ -29,7 +29,8 @@ void check_closed(const nlohmann::json& schema, const nlohmann::json& root) {
     for (const auto& item : schema) check_closed(item, root);
 }
 
-template <class Op> std::vector<std::string> keys_of() {
+template <class Op>
+std::vector<std::string> keys_of() {
   return std::apply([](const auto&... field) { return std::vector<std::string>{std::string(field.key)...}; }, Op::fields);
 }
 
@@ -92,7 +93,8 @@ TEST_CASE("An independent validator accepts every scenario, and none with a typo
   TemporaryFolder folder;
   const auto schema = folder.write("schema.json", scenario_schema());
   const std::string root = source_dir;
-  const Finished finished = run("python3 '" + root + "/tests/schema/validate_scenarios.py' '" + schema.string() + "' '" + root + "/scenarios'");
+  const Finished finished =
+      run("python3 '" + root + "/tests/schema/validate_scenarios.py' '" + schema.string() + "' '" + root + "/scenarios'");
   INFO(finished.output);
   constexpr int skipped = 77, no_command = 127;
   if (finished.exit_code == skipped || finished.exit_code == no_command) {
