@@ -57,6 +57,7 @@ TEST_CASE("statements: bad input and its twin") {
       {"copy dst=B src=A", "copy dst=S src=A", "B is f32 and A is f16"},
       {"copy dst=S src=A[0:64, 0:8]", "copy dst=S[0:64, 0:8] src=A[64:128, 0:8]", "S has the shape [128, 8], but A[0:64, 0:8] has [64, 8]"},
       {"copy dst=S[0:8, 0] src=A[0, 0:7]", "copy dst=S[0:8, 0:1] src=A[0, 0:8]", "S[0:8, 0] has the shape [8], but A[0, 0:7] has [7]"},
+      {"copy dst=A[0, 0:7] src=S[0:8, 0:1]", "copy dst=A[0, 0:8] src=S[0:8, 0:1]", "A[0, 0:7] has the shape [7], but S[0:8, 0:1] has [8, 1]"},
       {"copy_async dst=acc src=A[0, 0]", "copy_async dst=acc src=F", "acc has the shape [128, 8], but A[0, 0] has []"},
       {"for i in [0, 4] { copy dst=S[i * 4:i * 4 + 4, 0] src=A[0:5, 0] }", "for i in [0, 4] { copy dst=S[i * 4:4 + i * 4, 0] src=A[0:4, 0] }",
        "S[i * 4:i * 4 + 4, 0] has the shape [4], but A[0:5, 0] has [5]"},

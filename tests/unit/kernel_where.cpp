@@ -66,6 +66,22 @@ TEST_CASE("sizes of buffers") {
   CHECK(tmem_columns(buffer(Space::tmem, Dtype::f32, {128, 8}, "S[(128,8):(1@TLane,1@TCol)] + 4@TCol")) == 12);
 }
 
+TEST_CASE("every element of a swizzled buffer lies inside it") {
+  for (const std::string_view notation : {"Swizzle(0,2,2) o S[5:1]", "Swizzle(1,2,3) o S[(3,7):(7,1)]", "Swizzle(3,3,3) o S[(9,64):(64,1)]"}) {
+    const TileLayout inner = parse_layout(notation).value();
+    TileLayout outer = inner;
+    outer.swizzle->inner = false;
+    for (const TileLayout& layout : {inner, outer}) {
+      Buffer swizzled = buffer(Space::shared, Dtype::u8, {size(layout)});
+      swizzled.layout = layout;
+      std::int64_t last = 0;
+      for (std::int64_t x = 0; x < size(layout); ++x) last = std::max(last, at(evaluate(layout, x), Axis::m));
+      INFO(to_string(layout));
+      CHECK(byte_size(swizzled) > last);
+    }
+  }
+}
+
 TEST_CASE("sizes saturate instead of overflowing") {
   const std::int64_t big = std::int64_t{1} << 40;
   CHECK(element_count(buffer(Space::global, Dtype::f64, {big, big})) == std::numeric_limits<std::int64_t>::max());
