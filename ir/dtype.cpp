@@ -114,10 +114,10 @@ std::string format_float(const DtypeFacts& type, std::uint64_t bits) {
   if (std::isinf(value)) return value < 0 ? "-inf" : "inf";
   const std::uint64_t wanted = bits & (low_bits(type.bits) & ~low_bits(type.unused_low_bits));
   for (int digits = 1; digits < std::numeric_limits<double>::max_digits10; ++digits) {
-    std::string text = decimal(value, std::chars_format::general, digits);
+    const std::string text = decimal(value, std::chars_format::general, digits);
     double read = 0;
     std::from_chars(text.data(), text.data() + text.size(), read);
-    if (encode(type.dtype, read) == wanted) return text;
+    if (encode(type.dtype, read) == wanted) return decimal(read);  // 10, not 1e+01
   }
   return decimal(value);
 }

@@ -99,7 +99,7 @@ class Way {
 
   std::optional<Passed> last_load(std::uint32_t cta, const Passed& element) const {
     for (auto issued = run_.issued.rbegin(); issued != run_.issued.rend(); ++issued) {
-      if (issued->cta != cta) continue;
+      if (issued->cta != cta || (!issued->complete && issued->warp != element.thread / 32)) continue;
       const auto copy = copy_in(*issued->stmt);
       if (!copy || copy->dst->buffer != element.buffer) continue;
       const std::uint32_t warp = element.thread / 32;

@@ -89,7 +89,7 @@ std::string json(const RunResult& run) {
                     {"seed", run.seed},
                     {"policy", run.policy},
                     {"as_expected", run.as_expected},
-                    {"compared", run.compared()},
+                    {"compared", run.reference.compared},
                     {"schedules", run.all_schedules ? "all" : "this one"},
                     {"unordered", std::move(unordered)},
                     {"status", name(run.status)},

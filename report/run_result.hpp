@@ -63,7 +63,6 @@ struct RunResult {
 
   // The mismatch that counts: a status of findings hides one against the reference.
   const Mismatch* mismatch() const;
-  std::uint64_t compared() const { return reference.compared + stated.compared; }
 };
 
 }  // namespace tmemsim::report

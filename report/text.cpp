@@ -35,7 +35,7 @@ class Page {
     const std::string shown = source_line(at);
     const std::size_t caret = std::min<std::size_t>(at.col > 0 ? at.col - 1 : 0, shown.size());
     line(fmt::format("{}{}", inked(Ink::faint, fmt::format("{:>5} | ", at.line)), shown));
-    line(fmt::format("{}{}{}", inked(Ink::faint, "      | "), std::string(caret, ' '), inked(ink, fmt::format("^ {}", remark))));
+    line(fmt::format("{}{}{}", inked(Ink::faint, "      | "), std::string(caret, ' '), inked(ink, remark.empty() ? "^" : fmt::format("^ {}", remark))));
   }
 
   void field(std::string_view label, std::string_view words) {
@@ -100,7 +100,7 @@ void write_finding(Page& page, const Finding& finding) {
   page.line(fmt::format("{}{} {}", page.location(finding.at.at), page.inked(ink, fmt::format("{}: {}:", name(finding.severity), id(finding.verdict))),
                         page.inked(Ink::bold, finding.message)));
   page.source(finding.at.at, ink, describe(finding.at));
-  if (finding.other) page.source(finding.other->at, Ink::blue, describe(*finding.other));
+  if (finding.other) page.source(finding.other->at, Ink::blue, "other: " + describe(*finding.other));
   page.field("where", place_text(finding.where));
   if (finding.count > 1) page.field("count", fmt::format("{} instances (other lanes, warps, CTAs or iterations)", finding.count));
   page.field("rule", finding.section.empty() || finding.section == "tool" ? finding.rule : fmt::format("{} [PTX ISA {}]", finding.rule, finding.section));
@@ -142,7 +142,8 @@ std::string summary(const RunResult& run) {
   std::vector<std::string> parts;
   if (run.status == Status::error || (run.status == Status::unsupported && run.unsupported)) return {};
   parts.push_back(plural(run.steps, "step"));
-  if (run.compared() > 0) parts.push_back(fmt::format("{} compared", plural(run.compared(), "element")));
+  if (run.reference.compared > 0) parts.push_back(fmt::format("{} compared", plural(run.reference.compared, "element")));
+  if (run.stated.compared > run.stated.differing) parts.push_back(fmt::format("{} as stated", plural(run.stated.compared - run.stated.differing, "value")));
   parts.push_back(run.all_schedules ? "holds for all schedules" : "holds for this schedule");
   return fmt::format("{}", fmt::join(parts, ", "));
 }
@@ -163,13 +164,20 @@ std::string headline(const RunResult& run) {
 void write_unordered(Page& page, const RunResult& run) {
   constexpr std::size_t most = 4;
   for (std::size_t i = 0; i < std::min(run.unordered.size(), most); ++i) {
-    page.line(fmt::format("{}{} nothing orders these two, so other schedules may end differently", page.location(run.unordered[i].first.at),
-                          page.inked(Ink::blue, "unordered:")));
-    page.source(run.unordered[i].first.at, Ink::blue, describe(run.unordered[i].first));
-    page.source(run.unordered[i].second.at, Ink::blue, describe(run.unordered[i].second));
-    page.line("");
+    const auto& [first, second] = run.unordered[i];
+    page.line(fmt::format("{}{} nothing orders {} and {}{}", page.location(first.at), page.inked(Ink::blue, "unordered:"), describe(first), describe(second),
+                          second.at.line > 0 && second.at.line != first.at.line ? fmt::format(" (line {})", second.at.line) : ""));
   }
-  if (run.unordered.size() > most) page.line(fmt::format("{} more unordered pairs", run.unordered.size() - most));
+  if (run.unordered.size() > most) page.line(fmt::format("... and {} more such pairs", run.unordered.size() - most));
+}
+
+// The first line of a reason stands beside its place, the rest (a table) below the source line.
+void write_unsupported(Page& page, const RunResult& run) {
+  const std::size_t end = std::min(run.reason.find('\n'), run.reason.size());
+  page.line(fmt::format("{}{} {}", run.unsupported_at ? page.location(*run.unsupported_at) : "", page.inked(Ink::yellow, "unsupported:"),
+                        page.inked(Ink::bold, run.reason.substr(0, end))));
+  if (run.unsupported_at) page.source(*run.unsupported_at, Ink::yellow, "");
+  if (end < run.reason.size()) page.line(run.reason.substr(end + 1));
 }
 
 }  // namespace
@@ -206,10 +214,7 @@ std::string text(const RunResult& run, const TextOptions& options) {
   if (const Mismatch* mismatch = run.mismatch())
     write_mismatch(page, *mismatch, mismatch == (run.stated.first ? &*run.stated.first : nullptr) ? run.stated.differing : run.reference.differing);
   write_unordered(page, run);
-  if (run.status == Status::unsupported) {
-    page.line(fmt::format("{}{} {}", run.unsupported_at ? page.location(*run.unsupported_at) : "", page.inked(Ink::yellow, "unsupported:"), run.reason));
-    if (run.unsupported_at) page.source(*run.unsupported_at, Ink::yellow, "");
-  }
+  if (run.status == Status::unsupported) write_unsupported(page, run);
   for (const std::string& sentence : run.unmet) page.line(fmt::format("{} {}", page.inked(Ink::red, "expect:"), sentence));
 
   const bool wanted = run.as_expected && run.status != Status::clean;

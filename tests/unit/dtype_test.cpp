@@ -288,6 +288,7 @@ TEST_CASE("An integer becomes a float in one rounding") {
 TEST_CASE("Text of a value is short and reads back to the same bits") {
   CHECK(format_value(Dtype::f16, 0x2e66) == "0.1");
   CHECK(format_value(Dtype::f16, 0x3c00) == "1");
+  CHECK(format_value(Dtype::f16, 0x4900) == "10");
   CHECK(format_value(Dtype::f16, 0x8000) == "-0");
   CHECK(format_value(Dtype::f16, 0xfc00) == "-inf");
   CHECK(format_value(Dtype::f16, 0x7e00) == "nan");

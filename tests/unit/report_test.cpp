@@ -260,7 +260,7 @@ TEST_CASE("The text names both instructions with their source lines") {
         "    3 |   - {do: ld}\n"
         "      |     ^ tcgen05.ld, CTA 0, warp 0\n"
         "    2 |   - {do: st}\n"
-        "      |     ^ tcgen05.st (store), CTA 0, warp 0\n"
+        "      |     ^ other: tcgen05.st (store), CTA 0, warp 0\n"
         "    rule: rule [PTX ISA 9.7.16]\n"
         "     fix: fix\n"
         "\n"

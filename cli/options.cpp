@@ -1,0 +1,73 @@
+#include "cli/options.hpp"
+
+#include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
+#include "ir/diagnostic.hpp"
+
+namespace tmemsim::cli {
+namespace {
+
+// An option that may be given several times, one value each time.
+void add_each(CLI::App& command, const std::string& name, std::vector<std::string>& values, const std::string& what, const std::string& value) {
+  command.add_option(name, values, what)->allow_extra_args(false)->type_name(value);
+}
+
+sim::Policy policy_named(const std::string& name) {
+  if (name == "early") return sim::Policy::early;
+  if (name == "random") return sim::Policy::random;
+  if (name == "adversarial") throw Unsupported("policy adversarial is not built yet; early, late and random are");
+  return sim::Policy::late;
+}
+
+sim::Scheduler scheduler_named(const std::string& name) {
+  if (name == "random") return sim::Scheduler::random;
+  if (name == "exhaustive") throw Unsupported("scheduler exhaustive is not built yet; round-robin and random are");
+  return sim::Scheduler::round_robin;
+}
+
+}  // namespace
+
+void add_options(CLI::App& command, KernelOptions& options) {
+  add_each(command, "--define", options.define, "Set a parameter of the scenario; may be repeated", "NAME=VALUE");
+  add_each(command, "--only", options.only, "Of a sweep, only the instances with this value; may be repeated", "NAME=VALUE");
+}
+
+void add_options(CLI::App& command, SimOptions& options) {
+  command.add_option("--profile", options.profile, "Severities: the letter of the ISA, or what hardware tolerates (default: the scenario's, else strict)")
+      ->check(CLI::IsMember({"strict", "lenient"}))->type_name("strict|lenient");
+  add_each(command, "--set", options.set, "Set one switch of the profile; may be repeated", "SWITCH=VALUE");
+  command.add_option("--policy", options.policy, "When asynchronous operations take effect (late)")
+      ->check(CLI::IsMember({"early", "late", "random", "adversarial"}))->type_name("early|late|random|adversarial");
+  command.add_option("--scheduler", options.scheduler, "Which warp goes next (round-robin)")
+      ->check(CLI::IsMember({"round-robin", "random", "exhaustive"}))->type_name("round-robin|random|exhaustive");
+  command.add_option("--seed", options.seed, "Of everything random (0)")->type_name("N");
+  command.add_option("--max-steps", options.max_steps, "Executed warp instructions after which a run stops (10,000,000)")->type_name("N");
+}
+
+sim::Options SimOptions::for_profile(const std::optional<std::string>& of_file) const {
+  sim::Options options;
+  options.profile = Profile::named(!profile.empty() ? profile : of_file.value_or("strict")).value_or(Profile::strict());
+  for (const std::string& assignment : set) options.profile.set(assignment);
+  options.policy = policy_named(policy);
+  options.scheduler = scheduler_named(scheduler);
+  options.seed = seed;
+  options.max_steps = max_steps;
+  return options;
+}
+
+void add_format(CLI::App& command, std::string& format, std::vector<std::string> formats) {
+  format = formats.front();
+  const std::string names = fmt::format("{}", fmt::join(formats, "|"));
+  command.add_option("--format", format, fmt::format("Form of the answer ({})", format))->check(CLI::IsMember(std::move(formats)))->type_name(names);
+}
+
+void add_output(CLI::App& command, std::string& path, const std::string& what) {
+  command.add_option("-o,--output", path, what)->type_name("FILE");
+}
+
+void add_examples(CLI::App& command, const std::vector<std::string>& lines) {
+  command.footer(fmt::format("\nExamples:\n  {}\n", fmt::join(lines, "\n  ")));
+}
+
+}  // namespace tmemsim::cli

@@ -1,0 +1,23 @@
+// Where a command's answer goes: standard output, piece by piece, or a file, written whole at the end.
+#pragma once
+
+#include <string>
+#include <string_view>
+
+namespace tmemsim::cli {
+
+// Whoever read standard output has closed it: there is nobody left to tell.
+struct ReaderGone {};
+
+class Output {
+ public:
+  explicit Output(std::string path = {});  // "" or "-": standard output
+  void add(std::string_view text);         // ReaderGone; InputError when standard output cannot be written
+  void close();                            // the file appears now, or InputError
+  bool is_terminal() const;                // with colours: neither NO_COLOR is set nor TERM is dumb
+
+ private:
+  std::string path_, text_;
+};
+
+}  // namespace tmemsim::cli

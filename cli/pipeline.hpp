@@ -1,0 +1,37 @@
+// From a scenario to its result: the passes, in the order in which they happen.
+#pragma once
+
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "ir/program.hpp"
+#include "ir/scenario/scenario.hpp"
+#include "lower/lower.hpp"
+#include "report/run_result.hpp"
+#include "sim/sim.hpp"
+
+namespace tmemsim::cli {
+
+struct PipelineOptions {
+  bool values = true;      // compare values (run); without: only the rules (check)
+  bool no_expect = false, werror = false;
+  sim::Observer* observer = nullptr;
+  std::function<void(const Program&, const sim::Outcome&)> after_run;  // sees the memory that the run leaves
+};
+
+// Names of the passes of `lower`, for --dump-after, in order.
+std::vector<std::string_view> pass_names();
+
+// The kernel after a pass: "load" (verified, tile level) or "lower" (machine level).
+Kernel kernel_after(std::string_view pass, const Scenario& scenario, std::vector<lower::Explanation>* explanations = nullptr);
+
+// Runs one scenario. What goes wrong becomes the result's status; nothing is thrown but std::bad_alloc.
+// `simulation` is asked once the scenario's profile is known.
+report::RunResult run_scenario(const Scenario& scenario, const std::string& file,
+                               const std::function<sim::Options(const std::optional<std::string>&)>& simulation, const PipelineOptions& options);
+
+// The result for a file that could not be loaded.
+report::RunResult not_loaded(const std::string& file, const InputError& error);
+
+}  // namespace tmemsim::cli

@@ -1,0 +1,119 @@
+// The command as a user meets it: exit codes, formats, files.
+#include <cstring>
+
+#include <nlohmann/json.hpp>
+
+#include "ir/npy.hpp"
+#include "tests/catch.hpp"
+#include "tests/golden/command.hpp"
+
+using namespace tmemsim;
+using namespace tmemsim::tests;
+
+namespace {
+
+const std::string seed = "scenarios/seeds/tmem_roundtrip_f16.yaml";
+
+std::vector<nlohmann::json> objects(const std::string& lines) {
+  std::vector<nlohmann::json> found;
+  for (std::size_t begin = 0; begin < lines.size();) {
+    const std::size_t end = lines.find('\n', begin);
+    found.push_back(nlohmann::json::parse(lines.substr(begin, end - begin)));
+    begin = end + 1;
+  }
+  return found;
+}
+
+}  // namespace
+
+TEST_CASE("Exit codes") {
+  const Workplace workplace;
+  const auto code = [&](const std::string& line) { return workplace.run(line).exit_code; };
+  CHECK(code("tmemsim run " + seed) == 0);
+  CHECK(code("tmemsim run scenarios/verdicts/raw-st.yaml") == 0);  // the finding is expected
+  CHECK(code("tmemsim run --no-expect scenarios/verdicts/raw-st.yaml") == 1);
+  CHECK(code("tmemsim check --no-expect scenarios/verdicts/raw-st.yaml") == 1);
+  CHECK(code("tmemsim run --no-expect scenarios/verdicts/step-limit.yaml --max-steps 2000") == 124);
+  CHECK(code("tmemsim run missing.yaml") == 2);
+  CHECK(code("tmemsim run") == 2);
+  CHECK(code("tmemsim rnu") == 2);
+  CHECK(code("tmemsim run --policy sometimes " + seed) == 2);
+  CHECK(code("tmemsim run --set no-switch=on " + seed) == 2);
+  CHECK(code("tmemsim run --policy adversarial " + seed) == 4);
+  CHECK(code("tmemsim run missing.yaml --no-expect scenarios/verdicts/raw-st.yaml") == 2);  // the first present of 3 2 124 1 4 0
+  CHECK(code("tmemsim --version") == 0);
+}
+
+TEST_CASE("Messages say what would work") {
+  const Workplace workplace;
+  CHECK_THAT(workplace.run("tmemsim chek").output, contains("did you mean tmemsim check?"));
+  CHECK_THAT(workplace.run("tmemsim explain raw-sst").output, contains("did you mean raw-st?"));
+  CHECK_THAT(workplace.run("tmemsim layout print 'S[(8):(1@lanid)]'").output, contains("^"));
+  CHECK_THAT(workplace.run("tmemsim run --save C=c.npy " + seed).output, contains("there is no buffer 'C'"));
+}
+
+TEST_CASE("JSON: one object a run, errors too") {
+  const Workplace workplace;
+  const auto runs = objects(workplace.run("tmemsim run --format json " + seed + " scenarios/verdicts/raw-st.yaml").output);
+  REQUIRE(runs.size() == 2);
+  CHECK(runs[0]["status"] == "clean");
+  CHECK(runs[0]["as_expected"] == true);
+  CHECK(runs[0]["compared"] >= 1024);
+  CHECK(runs[0]["file"] == seed);
+  CHECK(runs[1]["status"] == "findings");
+  CHECK(runs[1]["as_expected"] == true);
+  REQUIRE(runs[1]["findings"].size() == 1);
+  CHECK(runs[1]["findings"][0]["verdict"] == "raw-st");
+  CHECK(runs[1]["findings"][0]["at"]["label"] == "load");
+  CHECK(runs[1]["findings"][0]["at"]["line"] == 14);
+  CHECK(runs[1]["findings"][0]["other"]["label"] == "store");
+  const auto broken = objects(workplace.run("tmemsim run --format json missing.yaml").output);
+  REQUIRE(broken.size() == 1);
+  CHECK(broken[0]["status"] == "error");
+  CHECK(broken[0]["scenario"].is_null());
+}
+
+TEST_CASE("--save and --print show what the run leaves") {
+  const Workplace workplace;
+  const Ran ran = workplace.run("tmemsim run " + seed + " --save B=b.npy --save acc=acc.npy --print 'B[0:2, 0:4]' && tmemsim run --save A=again.npy " + seed);
+  INFO(ran.output);
+  REQUIRE(ran.exit_code == 0);
+  CHECK_THAT(ran.output, contains("B[0:2, 0:4] =\n   1  2  3  4\n   9 10 11 12\n"));
+  const auto b = read_npy(workplace.folder() / "b.npy"), acc = read_npy(workplace.folder() / "acc.npy"), a = read_npy(workplace.folder() / "again.npy");
+  REQUIRE(b);
+  REQUIRE(acc);
+  CHECK(b->shape == std::vector<std::int64_t>{128, 8});
+  CHECK(b->dtype == Dtype::f16);
+  CHECK(b->data == a->data);
+  CHECK(acc->data == b->data);
+  std::uint16_t last = 0;
+  std::memcpy(&last, b->data.data() + b->data.size() - 2, 2);
+  CHECK(last == 0x6400);  // 1024 in f16
+}
+
+TEST_CASE("A closed reader ends the run quietly; a full disk is a message") {
+  const Workplace workplace;
+  CHECK(workplace.run("tmemsim ops | head -1 > first && test -s first").exit_code == 0);
+  const Ran full = workplace.run("tmemsim ops > /dev/full");
+  CHECK(full.exit_code == 2);
+  CHECK_THAT(full.output, contains("standard output cannot be written"));
+}
+
+TEST_CASE("new writes a scenario that runs clean, and overwrites nothing") {
+  const Workplace workplace;
+  CHECK(workplace.run("tmemsim new mine && tmemsim run mine.yaml").exit_code == 0);
+  CHECK(workplace.run("tmemsim new mine").exit_code == 2);
+  CHECK(workplace.run("tmemsim new ../mine").exit_code == 2);
+}
+
+TEST_CASE("A printed kernel runs like its scenario") {
+  const Workplace workplace;
+  for (const std::string pass : {"load", "lower"}) {
+    const Ran ran = workplace.run("tmemsim lower --dump-after=" + pass + " " + seed + " -o k.kernel && tmemsim run k.kernel");
+    INFO(ran.output);
+    CHECK(ran.exit_code == 0);
+    const Ran again = workplace.run("tmemsim lower --dump-after=" + pass + " k.kernel -o again.kernel && cmp k.kernel again.kernel");
+    INFO(again.output);
+    CHECK(again.exit_code == 0);
+  }
+}
