@@ -13,6 +13,7 @@
 #include <numeric>
 #include <stdexcept>
 #include <string>
+#include <unordered_map>
 #include <vector>
 
 #include <fmt/format.h>
@@ -41,7 +42,7 @@ class SymbolicCopy {
   SymbolicResult run(const Region& dst, const Region& src, const Body& body) {
     try {
       bits_ = bits(kernel_.buffers[src.buffer].dtype);
-      grain_ = std::gcd(bits_, std::int64_t{8});
+      grain_ = std::gcd(bits_, std::int64_t{32});
       prepare(dst, src);
       for (std::int64_t warp = 0; warp < std::int64_t{kernel_.launch.warps}; ++warp) {
         const std::uint32_t lanes = lanes_of(where_, 0, static_cast<std::uint32_t>(warp));
@@ -68,6 +69,9 @@ class SymbolicCopy {
   };
   // Place of a bit: (space, buffer or thread or lane, bit).
   using Key = std::array<std::int64_t, 3>;
+  struct KeyHash {
+    std::size_t operator()(const Key& key) const { return std::hash<std::int64_t>()((key[0] << 48) ^ (key[1] << 34) ^ key[2]); }
+  };
   enum : std::int64_t { in_memory = 0, in_registers = 1, in_tmem = 2 };
 
   std::int64_t evaluate_expr(const Expr& expr, std::int64_t warp, std::int64_t lane) const {
@@ -128,20 +132,32 @@ class SymbolicCopy {
     return result;
   }
 
-  // Every place of bit `bit` of a buffer's element.
-  std::vector<Key> places(BufferId id, std::int64_t index, std::int64_t bit) const {
+  // A buffer's layout and, by axis, whether it names the axis.
+  struct Map {
+    TileLayout layout;
+    std::array<bool, axis_count> names{};
+  };
+  Map map_of(BufferId id) const {
+    Map map{layout_of(kernel_.buffers[id]), {}};
+    for (const Iter& iter : map.layout.shard) map.names[static_cast<std::size_t>(iter.axis)] = true;
+    for (const Iter& iter : map.layout.replica) map.names[static_cast<std::size_t>(iter.axis)] = true;
+    for (const AxisOffset& offset : map.layout.offset) map.names[static_cast<std::size_t>(offset.axis)] = true;
+    return map;
+  }
+
+  // Every place of a buffer's element: where its first bit is.
+  std::vector<Key> places(BufferId id, const Map& map, std::int64_t index) const {
     const Buffer& buffer = kernel_.buffers[id];
     std::vector<Key> keys;
-    for (const Point& point : images(layout_of(buffer), index)) {
+    for (const Point& point : images(map.layout, index)) {
       if (buffer.space == Space::tmem) {
-        const std::int64_t at_bit = at(point, Axis::TCol) * bits_ + bit;
-        keys.push_back({in_tmem, at(point, Axis::TLane), (tmem_base(buffer) + buffer.column) * 32 + at_bit});
+        keys.push_back({in_tmem, at(point, Axis::TLane), (tmem_base(buffer) + buffer.column) * 32 + at(point, Axis::TCol) * bits_});
       } else if (buffer.space == Space::local) {
-        for (std::int64_t tid = 0; tid < std::int64_t{kernel_.launch.warps} * 32; ++tid) {
-          if (executes(tid) && owns(layout_of(buffer), point, tid)) keys.push_back({in_registers + 2 + id, tid, at(point, Axis::m) * bits_ + bit});
+        for (const std::int64_t tid : threads_) {
+          if (owns(map, point, tid)) keys.push_back({in_registers + 2 + id, tid, at(point, Axis::m) * bits_});
         }
       } else {
-        keys.push_back({in_memory, id, at(point, Axis::m) * bits_ + bit});
+        keys.push_back({in_memory, id, at(point, Axis::m) * bits_});
       }
     }
     return keys;
@@ -149,18 +165,8 @@ class SymbolicCopy {
 
   std::int64_t tmem_base(const Buffer& buffer) const { return buffer.slot ? inputs_.base_column : buffer.base.value_or(0); }
 
-  bool executes(std::int64_t tid) const {
-    return (lanes_of(where_, 0, static_cast<std::uint32_t>(tid / 32)) >> (tid % 32) & 1) != 0;
-  }
-
-  static bool names(const TileLayout& layout, Axis axis) {
-    const auto on_axis = [&](const Iter& iter) { return iter.axis == axis; };
-    return std::any_of(layout.shard.begin(), layout.shard.end(), on_axis) || std::any_of(layout.replica.begin(), layout.replica.end(), on_axis) ||
-           std::any_of(layout.offset.begin(), layout.offset.end(), [&](const AxisOffset& offset) { return offset.axis == axis; });
-  }
-
-  static bool owns(const TileLayout& layout, const Point& point, std::int64_t tid) {
-    const auto agrees = [&](Axis axis, std::int64_t value) { return !names(layout, axis) || at(point, axis) == value; };
+  static bool owns(const Map& map, const Point& point, std::int64_t tid) {
+    const auto agrees = [&](Axis axis, std::int64_t value) { return !map.names[static_cast<std::size_t>(axis)] || at(point, axis) == value; };
     return agrees(Axis::laneid, tid % 32) && agrees(Axis::tid_in_wg, tid % 128) && agrees(Axis::tx, tid) && agrees(Axis::wid_in_wg, tid / 32 % 4) &&
            agrees(Axis::warpid, tid / 32) && agrees(Axis::wgid, tid / 128);
   }
@@ -191,25 +197,27 @@ class SymbolicCopy {
   void prepare(const Region& dst, const Region& src) {
     const std::vector<std::int64_t> from = elements_of(src), to = elements_of(dst);
     if (from.size() != to.size()) throw std::runtime_error("regions of different size");
-    dst_space_ = kernel_.buffers[dst.buffer].space;
+    for (std::int64_t tid = 0; tid < std::int64_t{kernel_.launch.warps} * 32; ++tid) {
+      if ((lanes_of(where_, 0, static_cast<std::uint32_t>(tid / 32)) >> (tid % 32) & 1) != 0) threads_.push_back(tid);
+    }
+    const Map from_map = map_of(src.buffer), to_map = map_of(dst.buffer);
     std::int64_t name = 0;
     for (std::size_t k = 0; k < from.size(); ++k) {
+      const std::vector<Key> sources = places(src.buffer, from_map, from[k]), targets = places(dst.buffer, to_map, to[k]);
+      if (sources.empty() || targets.empty()) throw std::runtime_error(fmt::format("element {} has no place", k));
       for (std::int64_t bit = 0; bit < bits_; bit += grain_) {
         ++name;
-        for (const Key& key : places(src.buffer, from[k], bit)) {
-          Granule& granule = granules_[key];
+        std::int64_t arriving = 0;
+        for (const Key& key : sources) {
+          Granule& granule = granules_[{key[0], key[1], key[2] + bit}];
           granule.of_source = true;
-          // An element that several source places share has one name: the first.
-          if (granule.value == 0) granule.value = name;
+          if (granule.value == 0) granule.value = name;  // what several elements share is named by the first
+          if (arriving == 0) arriving = granule.value;
         }
-        const std::vector<Key> targets = places(dst.buffer, to[k], bit);
-        if (targets.empty()) throw std::runtime_error(fmt::format("element {} of the destination has no place", k));
-        const std::vector<Key> sources = places(src.buffer, from[k], bit);
-        if (sources.empty()) throw std::runtime_error(fmt::format("element {} of the source has no place", k));
         for (const Key& key : targets) {
-          Granule& granule = granules_[key];
+          Granule& granule = granules_[{key[0], key[1], key[2] + bit}];
           granule.value = -1;
-          granule.expected = granules_[sources.front()].value;
+          granule.expected = arriving;
         }
       }
     }
@@ -234,6 +242,7 @@ class SymbolicCopy {
   }
 
   void move(const Key& from, const Key& to, std::int64_t count) {
+    if (count % grain_ != 0 || from[2] % grain_ != 0 || to[2] % grain_ != 0) throw std::runtime_error("a part of a granule is moved");
     for (std::int64_t bit = 0; bit < count; bit += grain_) {
       write({to[0], to[1], to[2] + bit}, read({from[0], from[1], from[2] + bit}));
     }
@@ -342,13 +351,16 @@ class SymbolicCopy {
   void execute_op(const TcgenSt& op, std::int64_t warp, std::uint32_t lanes) { tensor(op, op.dst, op.src, op.unpack, false, warp, lanes); }
 
   void compare() {
-    for (const auto& [key, granule] : granules_) {
-      if (granule.expected == 0) continue;
-      if (granule.value != granule.expected || granule.writes != 1) {
-        throw std::runtime_error(fmt::format("place {} {} bit {}: granule {} arrived {} times, wanted {} once", key[0], key[1], key[2], granule.value,
-                                             granule.writes, granule.expected));
-      }
+    const std::pair<const Key, Granule>* first = nullptr;
+    for (const auto& entry : granules_) {
+      const Granule& granule = entry.second;
+      const bool arrived = granule.expected == 0 || (granule.value == granule.expected && granule.writes == 1);
+      if (!arrived && (first == nullptr || entry.first < first->first)) first = &entry;
     }
+    if (first == nullptr) return;
+    const auto& [key, granule] = *first;
+    throw std::runtime_error(fmt::format("place {} {} bit {}: granule {} arrived {} times, wanted {} once", key[0], key[1], key[2], granule.value,
+                                         granule.writes, granule.expected));
   }
 
   void count(const Body& body) {
@@ -367,8 +379,8 @@ class SymbolicCopy {
   Where where_;
   SymbolicInputs inputs_;
   std::int64_t bits_ = 32, grain_ = 8;
-  Space dst_space_ = Space::local;
-  std::map<Key, Granule> granules_;
+  std::vector<std::int64_t> threads_;
+  std::unordered_map<Key, Granule, KeyHash> granules_;
   std::array<int, 32> accesses_{};
   SymbolicResult result_;
 };

@@ -5,11 +5,12 @@
 
 #include "tests/conformance/case.hpp"
 #include "tests/conformance/layout_cases.hpp"
+#include "tests/conformance/lowering_cases.hpp"
 
 namespace tmemsim::conformance {
 
 inline const std::vector<Runner>& runners() {
-  static const std::vector<Runner> table{{is_layout_case, run_layout_case}};
+  static const std::vector<Runner> table{{is_layout_case, run_layout_case}, {is_lowering_case, run_lowering_case}};
   return table;
 }
 
