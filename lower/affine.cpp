@@ -72,6 +72,7 @@ Affine difference(Affine a, const Affine& b) {
 Expr scaled(const Expr& expr, std::int64_t coefficient) { return coefficient == 0 ? Expr(0) : expr * Expr(coefficient); }
 
 Expr sum(const Expr& a, const Expr& b) {
+  if (b.op() == ExprOp::add) return sum(sum(a, b.a()), b.b());
   const auto constant = b.as_constant();
   if (constant && *constant < 0 && !a.as_constant()) return Expr::binary(ExprOp::sub, a, Expr(-std::int64_t{*constant}));
   return a.as_constant() ? b + a : a + b;

@@ -9,6 +9,7 @@
 
 #include "lower/copy/access.hpp"
 #include "lower/copy/address.hpp"
+#include "lower/pieces.hpp"
 #include "lower/variants.hpp"
 
 namespace tmemsim::lower {
@@ -159,14 +160,11 @@ Stmt access_statement(const Operand& local, const Operand& memory, const Access&
   return statement(Store{std::move(place), std::move(rows), bytes, reg_byte, Sem::weak, MemScope::cta, {}});
 }
 
-}  // namespace
-
-Outcome plan_copy_reg(const Request& request) {
-  const CopyRegions regions = regions_of(request);
-  const bool is_load = space_of(request, regions.dst) == Space::local;
-  const auto local = operand_of(request.kernel, is_load ? regions.dst : regions.src, request.threads);
+Outcome plan_regions(const Request& request, const Region& dst, const Region& src) {
+  const bool is_load = space_of(request, dst) == Space::local;
+  const auto local = operand_of(request.kernel, is_load ? dst : src, request.threads);
   if (!local) return Declined{"regions", local.reason().text, {}};
-  const auto memory = operand_of(request.kernel, is_load ? regions.src : regions.dst, request.threads);
+  const auto memory = operand_of(request.kernel, is_load ? src : dst, request.threads);
   if (!memory) return Declined{"regions", memory.reason().text, {}};
   if (local->shape() != memory->shape()) {
     return Declined{"regions", fmt::format("the regions differ: {} is ({}), {} is ({})", local->buffer->name, fmt::join(local->shape(), ", "),
@@ -219,6 +217,13 @@ Outcome plan_copy_reg(const Request& request) {
   }
   if (request.explain) plan.proof = proof_of(*partition, *owners, access, local->bits, steps.size(), is_load);
   return plan;
+}
+
+}  // namespace
+
+Outcome plan_copy_reg(const Request& request) {
+  const CopyRegions regions = regions_of(request);
+  return plan_by_pieces(request, regions.dst, regions.src, [&](const Region& dst, const Region& src) { return plan_regions(request, dst, src); });
 }
 
 }  // namespace tmemsim::lower

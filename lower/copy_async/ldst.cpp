@@ -10,17 +10,36 @@
 #include "lower/copy_async/cover.hpp"
 #include "lower/copy_async/refusal.hpp"
 #include "lower/copy_async/relation.hpp"
+#include "lower/pieces.hpp"
 #include "lower/variants.hpp"
 
 namespace tmemsim::lower {
 namespace {
 
+// A piece of the copy with its operands.
+struct Piece {
+  Operand local, tmem;
+  Relation relation;
+};
+
+// What one warp has to cover: rows of each piece it takes part in, columns relative to the first of them. Warps of equal parts
+// execute the same instructions.
+struct Part {
+  std::size_t piece = 0;
+  std::int32_t lane = 0;        // at which the warp begins in its quadrant
+  std::int64_t column = 0;
+  bool operator==(const Part&) const = default;
+};
+struct WarpParts {
+  std::int64_t warp = 0, column = 0;
+  std::vector<Part> parts;
+};
+
 // The instructions of the warps that see the same thing, but for a constant number of columns.
 struct Shared {
-  std::size_t base_index = 0;
+  std::size_t cover = 0;               // which cover
   std::vector<std::int64_t> warps;
   std::vector<std::int64_t> columns;   // first column of the copy, for each of them
-  std::vector<Issue> issues;           // columns relative to that
 };
 
 // column = constant + factor * coordinate for all warps of the group.
@@ -45,23 +64,23 @@ std::optional<Expr> column_expr(const Shared& shared) {
   return fits([](std::int64_t w) { return w / 4; }, Expr::coordinate(ExprOp::wg));
 }
 
-// Joins warps whose instructions differ by a column term only; warps that no term describes stay apart.
-std::vector<Shared> share(const std::vector<WarpRows>& warps, const std::vector<std::vector<Issue>>& issues_of_base) {
+// Joins warps of one cover that differ by a column term only; warps that no term describes stay apart.
+std::vector<Shared> share(const std::vector<WarpParts>& warps, const std::vector<std::size_t>& cover_of_warp) {
   std::vector<Shared> groups;
-  for (const WarpRows& warp : warps) {
+  for (std::size_t k = 0; k < warps.size(); ++k) {
     const auto joins = [&](const Shared& group) {
-      if (group.base_index != warp.base_index) return false;
+      if (group.cover != cover_of_warp[k]) return false;
       Shared longer = group;
-      longer.warps.push_back(warp.warp);
-      longer.columns.push_back(warp.column);
+      longer.warps.push_back(warps[k].warp);
+      longer.columns.push_back(warps[k].column);
       return column_expr(longer).has_value();
     };
     const auto group = std::find_if(groups.begin(), groups.end(), joins);
     if (group != groups.end()) {
-      group->warps.push_back(warp.warp);
-      group->columns.push_back(warp.column);
+      group->warps.push_back(warps[k].warp);
+      group->columns.push_back(warps[k].column);
     } else {
-      groups.push_back({warp.base_index, {warp.warp}, {warp.column}, issues_of_base[warp.base_index]});
+      groups.push_back({cover_of_warp[k], {warps[k].warp}, {warps[k].column}});
     }
   }
   return groups;
@@ -101,13 +120,13 @@ Expr lane_expr(const std::vector<std::int64_t>& warps, std::int64_t lane) {
 
 Expr base_of(const Buffer& tmem) { return tmem.slot ? Expr::word(*tmem.slot, Expr(0)) : Expr(tmem.base.value_or(0)); }
 
-Stmt issue_statement(const Relation& relation, const Issue& issue, const Shared& shared, const Expr& column, bool is_load) {
+Stmt issue_statement(const Piece& piece, const Issue& issue, const Shared& shared, const Expr& column, bool is_load) {
   TmemAddr address;
-  address.base = base_of(*relation.tmem->buffer);
+  address.base = base_of(*piece.tmem.buffer);
   address.lane = lane_expr(shared.warps, issue.lane);
-  address.col = sum(sum(relation.moving_columns, column), Expr(issue.column));
+  address.col = sum(sum(piece.relation.moving_columns, column), Expr(issue.column));
   if (const auto terms = affine(address.col); terms.is_constant()) address.col = Expr(terms.constant);
-  Rows rows{relation.local->id, issue.registers};
+  Rows rows{piece.local.id, issue.registers};
   std::optional<std::int32_t> half;
   if (issue.type.shape == Shape::s16x32bx2) half = issue.type.half;
   const auto num = static_cast<std::uint8_t>(issue.num);
@@ -125,28 +144,28 @@ std::string issue_text(const Issue& issue, bool is_load) {
                      issue.type.packed ? (is_load ? ".pack::16b" : ".unpack::16b") : "", issue.lane, issue.column);
 }
 
-std::vector<std::string> proof_of(const Relation& relation, const std::vector<Shared>& groups, bool is_load) {
+std::vector<std::string> proof_of(const std::vector<Shared>& groups, const std::vector<std::vector<Issue>>& covers, bool is_load) {
   std::vector<std::string> proof;
-  proof.push_back(fmt::format("{} registers of each thread lie as the rows of .{}{}: no other shape has this pattern", relation.rows.size(),
-                              keyword(relation.type.shape), relation.type.packed ? " packed" : ""));
   for (const Shared& group : groups) {
-    std::vector<std::string> issues;
-    for (const Issue& issue : group.issues) issues.push_back(issue_text(issue, is_load));
-    proof.push_back(fmt::format("warp{} {}: {} instruction{}: {}", group.warps.size() == 1 ? "" : "s", fmt::join(group.warps, ", "),
-                                issues.size(), issues.size() == 1 ? "" : "s", fmt::join(issues, "; ")));
+    const std::vector<Issue>& issues = covers[group.cover];
+    std::vector<std::string> lines;
+    std::size_t registers = 0;
+    for (const Issue& issue : issues) {
+      lines.push_back(issue_text(issue, is_load));
+      registers += issue.registers.size();
+    }
+    proof.push_back(fmt::format("warp{} {}: {} registers a thread, {} instruction{}: {}", group.warps.size() == 1 ? "" : "s", fmt::join(group.warps, ", "),
+                                registers, issues.size(), issues.size() == 1 ? "" : "s", fmt::join(lines, "; ")));
   }
-  proof.emplace_back("each chain is cut widest first: no cover of these rows that touches each cell once has fewer instructions");
+  proof.emplace_back("the rows of each register have the pattern of one shape only, and each chain of them is cut widest first: "
+                     "no cover that touches each cell once has fewer instructions");
   return proof;
 }
 
-}  // namespace
-
-Outcome plan_tcgen05_ldst(const Request& request) {
-  const CopyRegions regions = regions_of(request);
-  const bool is_load = space_of(request, regions.dst) == Space::local;
-  const auto local = operand_of(request.kernel, is_load ? regions.dst : regions.src, request.threads);
+std::optional<Declined> relate_piece(const Request& request, const Region& dst, const Region& src, bool is_load, std::vector<Piece>& pieces) {
+  const auto local = operand_of(request.kernel, is_load ? dst : src, request.threads);
   if (!local) return Declined{"regions", local.reason().text, {}};
-  const auto tmem = operand_of(request.kernel, is_load ? regions.src : regions.dst, request.threads);
+  const auto tmem = operand_of(request.kernel, is_load ? src : dst, request.threads);
   if (!tmem) return Declined{"regions", tmem.reason().text, {}};
   if (local->shape() != tmem->shape()) {
     return Declined{"regions", fmt::format("the regions differ: {} is ({}), {} is ({})", local->buffer->name, fmt::join(local->shape(), ", "),
@@ -154,26 +173,93 @@ Outcome plan_tcgen05_ldst(const Request& request) {
   }
   auto related = relate(*local, *tmem, request.threads, is_load);
   if (auto* problem = std::get_if<Unrelated>(&related)) return explain_refusal(request, *local, *tmem, *problem, is_load);
-  const Relation& relation = std::get<Relation>(related);
+  pieces.push_back({*local, *tmem, std::get<Relation>(std::move(related))});
+  return std::nullopt;
+}
 
-  // Warps that start at the same lane of their quadrant share one cover.
-  std::vector<std::vector<Issue>> issues_of_base;
-  for (const std::int32_t lane : relation.base_lanes) {
-    std::vector<Row> rows = relation.rows;
-    for (Row& row : rows) row.lane += lane;
-    auto covered = cover(relation.type, std::move(rows));
-    if (auto* uncovered = std::get_if<Uncovered>(&covered)) {
-      return explain_refusal(request, *local, *tmem, Unrelated{"cover", fmt::format("register {}: {}", uncovered->row.reg, uncovered->reason)}, is_load);
+// The whole copy as one piece, or, when its regions are no layouts, cut into several.
+std::optional<Declined> relate_all(const Request& request, bool is_load, std::vector<Piece>& pieces) {
+  const CopyRegions regions = regions_of(request);
+  auto declined = relate_piece(request, regions.dst, regions.src, is_load, pieces);
+  if (!declined || declined->predicate != "regions") return declined;
+  const auto cut = pieces_of(request, regions.dst, regions.src);
+  if (!cut || cut->size() < 2) return declined;
+  for (const RegionPair& pair : *cut) {
+    if (auto problem = relate_piece(request, pair.dst, pair.src, is_load, pieces)) return problem;
+    if (pieces.back().relation.moving_columns != pieces.front().relation.moving_columns) {
+      return Declined{"regions", "the region moves with a variable and is cut in different places as it moves", "a step of the variable that is a multiple of the layout's tiles"};
     }
-    issues_of_base.push_back(std::move(std::get<std::vector<Issue>>(covered)));
+  }
+  return std::nullopt;
+}
+
+std::vector<WarpParts> parts_by_warp(const std::vector<Piece>& pieces) {
+  std::vector<WarpParts> warps;
+  for (std::size_t p = 0; p < pieces.size(); ++p) {
+    for (const WarpRows& rows : pieces[p].relation.warps) {
+      auto warp = std::find_if(warps.begin(), warps.end(), [&](const WarpParts& parts) { return parts.warp == rows.warp; });
+      if (warp == warps.end()) warp = warps.insert(warp, WarpParts{rows.warp, rows.column, {}});
+      warp->parts.push_back({p, pieces[p].relation.base_lanes[rows.base_index], rows.column - warp->column});
+    }
+  }
+  std::sort(warps.begin(), warps.end(), [](const WarpParts& a, const WarpParts& b) { return a.warp < b.warp; });
+  return warps;
+}
+
+// Covers the rows of one warp, type by type.
+std::optional<Declined> cover_parts(const Request& request, const std::vector<Piece>& pieces, const std::vector<Part>& parts, bool is_load,
+                                    std::vector<Issue>& issues) {
+  std::vector<bool> done(parts.size());
+  for (std::size_t first = 0; first < parts.size(); ++first) {
+    if (done[first]) continue;
+    const RowType& type = pieces[parts[first].piece].relation.type;
+    std::vector<Row> rows;
+    for (std::size_t k = first; k < parts.size(); ++k) {
+      const Relation& relation = pieces[parts[k].piece].relation;
+      if (relation.type != type) continue;
+      done[k] = true;
+      rows.reserve(rows.size() + relation.rows.size());
+      for (const Row& row : relation.rows) {
+        rows.push_back({row.reg, row.lane + parts[k].lane, static_cast<std::int32_t>(row.column + parts[k].column)});
+      }
+    }
+    auto covered = cover(type, std::move(rows));
+    if (const auto* uncovered = std::get_if<Uncovered>(&covered)) {
+      const Unrelated problem{"cover", fmt::format("register {}: {}", uncovered->row.reg, uncovered->reason), uncovered->row.reg};
+      const Piece& piece = pieces[parts[first].piece];
+      return explain_refusal(request, piece.local, piece.tmem, problem, is_load);
+    }
+    auto& found = std::get<std::vector<Issue>>(covered);
+    std::move(found.begin(), found.end(), std::back_inserter(issues));
+  }
+  std::sort(issues.begin(), issues.end(), [](const Issue& a, const Issue& b) { return a.registers < b.registers; });
+  return std::nullopt;
+}
+
+}  // namespace
+
+Outcome plan_tcgen05_ldst(const Request& request) {
+  const bool is_load = space_of(request, regions_of(request).dst) == Space::local;
+  std::vector<Piece> pieces;
+  if (auto declined = relate_all(request, is_load, pieces)) return *declined;
+
+  const std::vector<WarpParts> warps = parts_by_warp(pieces);
+  std::vector<std::vector<Issue>> covers;
+  std::vector<std::size_t> first_warp_of_cover, cover_of_warp;
+  for (std::size_t k = 0; k < warps.size(); ++k) {
+    const auto same = std::find_if(first_warp_of_cover.begin(), first_warp_of_cover.end(), [&](std::size_t w) { return warps[w].parts == warps[k].parts; });
+    cover_of_warp.push_back(static_cast<std::size_t>(same - first_warp_of_cover.begin()));
+    if (same != first_warp_of_cover.end()) continue;
+    first_warp_of_cover.push_back(k);
+    if (auto declined = cover_parts(request, pieces, warps[k].parts, is_load, covers.emplace_back())) return *declined;
   }
 
   Plan plan;
-  const std::vector<Shared> groups = share(relation.warps, issues_of_base);
+  const std::vector<Shared> groups = share(warps, cover_of_warp);
   for (const Shared& group : groups) {
     const Expr column = column_expr(group).value();
     Body body;
-    for (const Issue& issue : group.issues) body.push_back(issue_statement(relation, issue, group, column, is_load));
+    for (const Issue& issue : covers[group.cover]) body.push_back(issue_statement(pieces.front(), issue, group, column, is_load));
     if (auto guard = warp_guard(group.warps, request.threads)) {
       Stmt guarded;
       guarded.node = If{std::move(*guard), std::move(body), {}};
@@ -182,7 +268,7 @@ Outcome plan_tcgen05_ldst(const Request& request) {
       std::move(body.begin(), body.end(), std::back_inserter(plan.body));
     }
   }
-  if (request.explain) plan.proof = proof_of(relation, groups, is_load);
+  if (request.explain) plan.proof = proof_of(groups, covers, is_load);
   return plan;
 }
 

@@ -37,7 +37,7 @@ struct Digits {
   std::int64_t column_offset = 0;     // in bits
 };
 
-Unrelated no(std::string predicate, std::string reason) { return {std::move(predicate), std::move(reason)}; }
+Unrelated no(std::string predicate, std::string reason) { return {std::move(predicate), std::move(reason), std::nullopt}; }
 
 CellStep cell_step(Place place, std::int64_t bits) {
   return place.axis == Axis::TLane ? CellStep{place.stride, 0} : CellStep{0, place.stride * bits};
@@ -260,8 +260,6 @@ std::variant<Relation, Unrelated> relate(const Operand& local, const Operand& tm
   Digits& digits = std::get<Digits>(sorted);
 
   Relation relation;
-  relation.local = &local;
-  relation.tmem = &tmem;
   RowPattern pattern;
   if (auto problem = to_whole_registers(digits, local.bits, pattern.packed)) return *problem;
   const auto owners = Owners::of(threads, digits.owners, digits.owner_offset, is_load);

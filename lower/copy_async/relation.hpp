@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <variant>
 #include <vector>
@@ -20,8 +21,6 @@ struct WarpRows {
 
 // All warps hold the same rows but for where they begin.
 struct Relation {
-  const Operand* local = nullptr;
-  const Operand* tmem = nullptr;
   RowType type;
   std::vector<Row> rows;          // lanes and columns relative to the warp's beginning
   std::vector<WarpRows> warps;    // that take part, rising
@@ -31,6 +30,7 @@ struct Relation {
 
 struct Unrelated {
   std::string predicate, reason;
+  std::optional<std::uint16_t> reg;  // the register it is about, where it is about one
 };
 
 std::variant<Relation, Unrelated> relate(const Operand& local, const Operand& tmem, const Threads& threads, bool is_load);

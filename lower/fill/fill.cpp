@@ -6,6 +6,7 @@
 
 #include "lower/copy/access.hpp"
 #include "lower/copy/share.hpp"
+#include "lower/pieces.hpp"
 #include "lower/variants.hpp"
 
 namespace tmemsim::lower {
@@ -44,11 +45,9 @@ Stmt move(const Operand& local, std::vector<std::uint16_t> rows, Expr value) {
   return result;
 }
 
-}  // namespace
-
-Outcome plan_fill_local(const Request& request) {
+Outcome fill_registers(const Request& request, const Region& dst) {
   const auto& fill = std::get<Fill>(request.primitive());
-  const auto local = operand_of(request.kernel, fill.dst, request.threads);
+  const auto local = operand_of(request.kernel, dst, request.threads);
   if (!local) return Declined{"regions", local.reason().text, {}};
   if (!local->moving.empty()) return Declined{"regions", "the region moves with a variable, but registers are named when the kernel is built", {}};
   if (local->swizzle) return Declined{"registers", "the register layout is swizzled; registers have no addresses", "the same layout without swizzle"};
@@ -95,11 +94,23 @@ Outcome plan_fill_local(const Request& request) {
   return plan;
 }
 
-Outcome plan_fill_memory(const Request& request) {
+Outcome fill_memory(const Request& request, const Region& region) {
   const auto& fill = std::get<Fill>(request.primitive());
-  const auto dst = operand_of(request.kernel, fill.dst, request.threads);
+  const auto dst = operand_of(request.kernel, region, request.threads);
   if (!dst) return Declined{"regions", dst.reason().text, {}};
   return share_elements(request, *dst, nullptr, bits_of(dst->buffer->dtype, fill.src));
+}
+
+}  // namespace
+
+Outcome plan_fill_local(const Request& request) {
+  const Region& region = std::get<Fill>(request.primitive()).dst;
+  return plan_by_pieces(request, region, region, [&](const Region& dst, const Region&) { return fill_registers(request, dst); });
+}
+
+Outcome plan_fill_memory(const Request& request) {
+  const Region& region = std::get<Fill>(request.primitive()).dst;
+  return plan_by_pieces(request, region, region, [&](const Region& dst, const Region&) { return fill_memory(request, dst); });
 }
 
 }  // namespace tmemsim::lower
