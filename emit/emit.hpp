@@ -16,7 +16,10 @@ enum class Backend : std::uint8_t {
 };
 
 struct Options {
-  bool dump = false;  // also write the raw registers at the end (for comparison with the simulator): OUT/<buffer>.registers.npy
+  // Also write the raw registers and tensor memory at the end, for comparison with the simulator: OUT/<buffer>.registers.npy,
+  // u32 [CTAs, threads, registers], and OUT/tensor-memory.npy, u32 [CTAs, 128 lanes, 512 columns]. Only warps 0 to 3 write
+  // their quadrants; the others hold 0xbdbdbdbd. Natively the columns are read after the program freed them.
+  bool dump = false;
   Backend backend = Backend::native;
 };
 

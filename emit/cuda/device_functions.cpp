@@ -122,6 +122,26 @@ __device__ __forceinline__ void dump_registers(const uint32_t (&r)[N], uint32_t*
   for (int i = 0; i < N; ++i) to[size_t(thread) * N + i] = r[i];
 }
 )"},
+    {"dump_tensor_memory", R"(
+// Warps 0 to 3 write out their quadrants: to[CTA][lane][column]. The program has freed its columns by now; they still hold
+// what it left there, and ld does not check (unless the file is compiled with -g-tmem-access-check).
+__device__ void dump_tensor_memory(uint32_t* to, int cta) {
+  __syncthreads();
+  if (threadIdx.x >= 128) return;
+  __syncwarp();
+  uint32_t* row = to + (size_t(cta) * 128 + threadIdx.x) * 512;
+  for (int column = 0; column < 512; ++column) {
+    uint32_t cell;
+    asm volatile("tcgen05.ld.sync.aligned.32x32b.x1.b32 {%0}, [%1];"
+                 : "=r"(cell)
+                 : "r"((threadIdx.x / 32 * 32 << 16) + column)
+                 : "memory");
+    asm volatile("tcgen05.wait::ld.sync.aligned;" ::: "memory");
+    asm volatile("" : "+r"(cell));
+    row[column] = cell;
+  }
+}
+)"},
     {"replace_byte", R"(
 // `word` with its byte `at` replaced.
 __device__ __forceinline__ uint32_t replace_byte(uint32_t word, int at, uint32_t byte) {

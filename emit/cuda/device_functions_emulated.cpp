@@ -41,6 +41,15 @@ __device__ __forceinline__ void tcgen05_relinquish_alloc_permit_cg1() {
   __syncwarp();
 }
 )"},
+    {"dump_tensor_memory", R"(
+// Warps 0 to 3 write out their quadrants: to[CTA][lane][column].
+__device__ inline void dump_tensor_memory(uint32_t* to, int cta) {
+  __syncthreads();
+  if (threadIdx.x >= 128) return;
+  uint32_t* row = to + (size_t(cta) * 128 + threadIdx.x) * 512;
+  for (int column = 0; column < 512; ++column) row[column] = emulated::own().cell[threadIdx.x][column];
+}
+)"},
     {"tcgen05_wait_ld", R"(
 __device__ __forceinline__ void tcgen05_wait_ld() { __syncwarp(); }
 )"},

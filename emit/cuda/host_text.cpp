@@ -179,7 +179,7 @@ class RunWriter {
 
   std::string write() const {
     const bool reads = std::any_of(globals_.begin(), globals_.end(), [&](BufferId id) { return buffer(id).init.has_value(); });
-    const bool writes = !globals_.empty() || !function_.dumped.empty();
+    const bool writes = !globals_.empty() || !dumps().empty();
     return slot_functions() +
            fmt::format("\nstatic void run(const std::string&{}, const std::string&{}) {{\n", reads ? " in" : "",
                        writes ? " out" : "") +
@@ -241,33 +241,48 @@ class RunWriter {
                               placed ? "file" : "image");
   }
 
+  // An array of 32-bit words that the kernel writes out beside its buffers.
+  struct Dump {
+    std::string pointer, file;
+    std::vector<std::uint64_t> shape;
+  };
+  std::vector<Dump> dumps() const {
+    std::vector<Dump> all;
+    const std::uint64_t ctas = cta_count(kernel_.launch);
+    for (const BufferId id : function_.dumped) {
+      all.push_back({"dump_" + identifier(buffer(id)),
+                     buffer(id).name + ".registers.npy",
+                     {ctas, 32 * kernel_.launch.warps, static_cast<std::uint64_t>(register_count(buffer(id)))}});
+    }
+    if (function_.dumps_tmem) all.push_back({"dump_tensor_memory_to", "tensor-memory.npy", {ctas, 128, 512}});
+    return all;
+  }
+  static std::uint64_t bytes_of(const Dump& dump) { return 4 * dump.shape[0] * dump.shape[1] * dump.shape[2]; }
+
   std::string dump_allocation() const {
     std::string text;
-    for (const BufferId id : function_.dumped) {
-      text += fmt::format("  uint32_t* dump_{0} = nullptr;\n  check(cudaMalloc(&dump_{0}, {1}), \"cudaMalloc\");\n",
-                          identifier(buffer(id)), dump_bytes(id));
+    for (const Dump& dump : dumps()) {
+      text += fmt::format(R"cuda(  uint32_t* {0} = nullptr;
+  check(cudaMalloc(&{0}, {1}), "cudaMalloc");
+  check(cudaMemset({0}, {2:#x}, {1}), "cudaMemset");
+)cuda",
+                          dump.pointer, bytes_of(dump), never_written);
     }
     return text;
   }
 
   std::string write_dumps() const {
     std::string text;
-    for (const BufferId id : function_.dumped) {
+    for (const Dump& dump : dumps()) {
       text += fmt::format(R"cuda(  {{
-    std::vector<uint8_t> registers({1});
-    check(cudaMemcpy(registers.data(), dump_{0}, registers.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
-    write_npy(out + {2}, "<u4", {{{3}, {4}, {5}}}, registers);
+    std::vector<uint8_t> words({1});
+    check(cudaMemcpy(words.data(), {0}, words.size(), cudaMemcpyDeviceToHost), "cudaMemcpy");
+    write_npy(out + {2}, "<u4", {{{3}}}, words);
   }}
 )cuda",
-                          identifier(buffer(id)), dump_bytes(id), string_literal(buffer(id).name + ".registers.npy"),
-                          cta_count(kernel_.launch), 32 * kernel_.launch.warps, register_count(buffer(id)));
+                          dump.pointer, bytes_of(dump), string_literal(dump.file), fmt::join(dump.shape, ", "));
     }
     return text;
-  }
-
-  std::uint64_t dump_bytes(BufferId id) const {
-    return std::uint64_t{4} * cta_count(kernel_.launch) * 32 * kernel_.launch.warps *
-           static_cast<std::uint64_t>(register_count(buffer(id)));
   }
 
   std::string arguments() const {
@@ -276,7 +291,7 @@ class RunWriter {
       const auto position = std::find(globals_.begin(), globals_.end(), id) - globals_.begin();
       text += fmt::format(", buffers[{}].device", position);
     }
-    for (const BufferId id : function_.dumped) text += ", dump_" + identifier(buffer(id));
+    for (const Dump& dump : dumps()) text += ", " + dump.pointer;
     return text;
   }
 
@@ -348,7 +363,7 @@ HostNeeds host_needs(const Kernel& kernel, const KernelText& function) {
     needs.layouts = needs.layouts || !is_row_major(buffer);
     needs.packed = needs.packed || bits(buffer.dtype) < 8;
   }
-  needs.outputs = needs.outputs || !function.dumped.empty();
+  needs.outputs = needs.outputs || !function.dumped.empty() || function.dumps_tmem;
   return needs;
 }
 

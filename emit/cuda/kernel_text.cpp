@@ -94,6 +94,7 @@ class KernelWriter {
     result.shared_bytes = shared_bytes(kernel_);
     result.uses_tmem = cuda_.body().find("tcgen05_") != std::string::npos;
     for (std::size_t i = 0; i < kernel_.buffers.size(); ++i) add_buffer(static_cast<BufferId>(i), result);
+    if (options_.dump && result.uses_tmem) dump_tensor_memory(result);
     peers();
     const std::string start = coordinates() + declarations_;
     result.text = constants_ + signature(result) + start + (start.empty() ? "" : "\n") + setup_ + cuda_.body() + dump_ + "}\n";
@@ -110,7 +111,8 @@ class KernelWriter {
 
   void add_buffer(BufferId id, KernelText& result) {
     const Buffer& buffer = kernel_.buffers[id];
-    if (!used(id)) return;
+    const bool through_slot = buffer.space == Space::tmem && buffer.slot && used(*buffer.slot);
+    if (!used(id) && !through_slot) return;
     switch (buffer.space) {
       case Space::global:
         result.parameters.push_back(id);
@@ -143,6 +145,12 @@ class KernelWriter {
     if (dump_.empty()) dump_ = "\n  // Every thread writes out its registers.\n";
     dump_ += fmt::format("  dump_registers({0}, dump_{0}, cta * {1} + tid);\n", name, 32 * kernel_.launch.warps);
     functions_.need("dump_registers");
+  }
+
+  void dump_tensor_memory(KernelText& result) {
+    result.dumps_tmem = true;
+    needed_.insert(ExprOp::cta);
+    dump_ += "\n  " + call("dump_tensor_memory", "dump_tensor_memory_to, cta") + ";\n";
   }
 
   void add_tmem(const Buffer& buffer) {
@@ -217,6 +225,7 @@ class KernelWriter {
     std::vector<std::string> parameters;
     for (const BufferId id : result.parameters) parameters.push_back("uint8_t* " + identifier(kernel_.buffers[id]));
     for (const BufferId id : result.dumped) parameters.push_back("uint32_t* dump_" + identifier(kernel_.buffers[id]));
+    if (result.dumps_tmem) parameters.push_back("uint32_t* dump_tensor_memory_to");
     std::string text;
     for (const BufferId id : result.parameters) {
       text += fmt::format("// {}: {}\n", identifier(kernel_.buffers[id]), description(kernel_.buffers[id]));

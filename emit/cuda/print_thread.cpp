@@ -1,11 +1,7 @@
 #include <fmt/format.h>
 
-#include <algorithm>
 #include <functional>
-#include <optional>
-#include <utility>
 #include <variant>
-#include <vector>
 
 #include "emit/cuda/ops.hpp"
 
@@ -32,62 +28,24 @@ void check_width(int bytes, const Rows& rows, Cuda& cuda) {
 using Convert = std::function<std::string(const Expr&)>;  // an expression as the operand type
 using Combine = std::function<std::string(const std::string& a, const std::string& b)>;
 
-// An operand of register arithmetic as text, row by row. `keep`: it stands for every row and is read once, before the first
-// row is written, because writing a row (or somebody else writing the word it reads) could change it.
-struct Operand {
-  std::vector<std::string> texts;
-  std::optional<std::string> keep;
-};
-
-bool has(const Rows& rows, BufferId buffer, std::uint16_t wanted) {
-  return rows.buffer == buffer && std::find(rows.rows.begin(), rows.rows.end(), wanted) != rows.rows.end();
-}
-
-bool may_change(const Expr& expr, const Rows& written) {
-  bool changes = expr.uses(ExprOp::word);
-  expr.for_each_node(
-      [&](const Expr& node) { changes = changes || (node.op() == ExprOp::reg && has(written, node.buffer(), node.row())); });
-  return changes;
-}
-
-Operand operand(const Value& value, const Rows& dst, std::string_view name, const Convert& convert, Cuda& cuda) {
-  const std::size_t count = dst.rows.size();
-  Operand result;
-  if (const Rows* rows = std::get_if<Rows>(&value); rows && rows->rows.size() == count) {
-    for (std::size_t i = 0; i < count; ++i) result.texts.push_back(row(*rows, i, cuda));
-    return result;
+// Operand `value` for row i of `dst`: its row i, its only row, or the expression.
+std::string operand(const Value& value, const Rows& dst, std::size_t i, const Convert& convert, Cuda& cuda) {
+  if (const Expr* expr = std::get_if<Expr>(&value)) return convert(*expr);
+  const Rows& rows = std::get<Rows>(value);
+  if (rows.rows.size() == 1) return row(rows, 0, cuda);
+  if (rows.rows.size() != dst.rows.size()) {
+    cuda.unsupported(fmt::format("{} registers cannot stand for {}", rows.rows.size(), dst.rows.size()));
   }
-  std::string text;
-  bool changes = false;
-  if (const Rows* rows = std::get_if<Rows>(&value)) {
-    if (rows->rows.size() != 1) cuda.unsupported(fmt::format("{} registers cannot stand for {}", rows->rows.size(), count));
-    text = row(*rows, 0, cuda);
-    changes = has(dst, rows->buffer, rows->rows[0]);
-  } else {
-    text = convert(std::get<Expr>(value));
-    changes = may_change(std::get<Expr>(value), dst);
-  }
-  if (changes && count > 1) result.keep = std::exchange(text, std::string(name));
-  result.texts.assign(count, text);
-  return result;
+  return row(rows, i, cuda);
 }
 
-// dst[i] = combine(a[i], b[i]), row by row; in a block of its own when an operand has to be kept.
-void print_rows(const Rows& dst, const Operand& a, const Operand& b, const Combine& combine, Cuda& cuda) {
-  const bool block = a.keep || b.keep;
-  if (block) cuda.open("{");
-  if (a.keep) cuda.line(fmt::format("const uint32_t a = {};", *a.keep));
-  if (b.keep) cuda.line(fmt::format("const uint32_t b = {};", *b.keep));
-  for (std::size_t i = 0; i < dst.rows.size(); ++i) {
-    cuda.line(fmt::format("{} = {};", row(dst, i, cuda), combine(a.texts[i], b.texts[i])));
-  }
-  if (block) cuda.close();
-}
-
+// dst[i] = combine(a[i], b[i]), one row after the other: a row may read what an earlier one has written.
 template <class Op>
 void print_binary(const Op& op, const Convert& convert, const Combine& combine, Cuda& cuda) {
-  const Operand a = operand(op.a, op.dst, "a", convert, cuda), b = operand(op.b, op.dst, "b", convert, cuda);
-  print_rows(op.dst, a, b, combine, cuda);
+  for (std::size_t i = 0; i < op.dst.rows.size(); ++i) {
+    const std::string a = operand(op.a, op.dst, i, convert, cuda), b = operand(op.b, op.dst, i, convert, cuda);
+    cuda.line(fmt::format("{} = {};", row(op.dst, i, cuda), combine(a, b)));
+  }
 }
 
 // A register holds 32 bits: negative constants are written as such.
@@ -132,9 +90,9 @@ void print(const Store& op, Cuda& cuda) {
 }
 
 void print(const Move& op, Cuda& cuda) {
-  const Operand a = operand(op.a, op.dst, "a", as_int(cuda), cuda);
-  print_rows(
-      op.dst, a, Operand{a.texts, std::nullopt}, [](const std::string& value, const std::string&) { return value; }, cuda);
+  for (std::size_t i = 0; i < op.dst.rows.size(); ++i) {
+    cuda.line(fmt::format("{} = {};", row(op.dst, i, cuda), operand(op.a, op.dst, i, as_int(cuda), cuda)));
+  }
 }
 
 // Registers are unsigned, so that sums wrap.

@@ -15,6 +15,7 @@ struct KernelText {
   std::vector<BufferId> dumped;      // local buffers whose registers it writes out: parameters behind the others
   std::uint32_t shared_bytes = 0;    // dynamic shared memory
   bool uses_tmem = false;
+  bool dumps_tmem = false;  // last parameter: where the tensor memory of all CTAs goes
 };
 KernelText kernel_text(const Kernel& kernel, const Options& options, DeviceFunctions& functions);
 

@@ -174,7 +174,7 @@ float as_float(const Value& value, std::uint32_t bits) {
 template <class T> bool compare(Compare how, T a, T b) {
   switch (how) {
     case Compare::eq: return a == b;
-    case Compare::ne: return a != b;
+    case Compare::ne: return a < b || a > b;  // as every comparison, false with a NaN (PTX ISA 9.7.6.2)
     case Compare::lt: return a < b;
     case Compare::le: return a <= b;
     case Compare::gt: return a > b;

@@ -192,6 +192,10 @@ inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemc
   std::memcpy(to, from, bytes);
   return cudaSuccess;
 }
+inline cudaError_t cudaMemset(void* to, int byte, size_t bytes) {
+  std::memset(to, byte, bytes);
+  return cudaSuccess;
+}
 template <class T>
 cudaError_t cudaMemcpyToSymbol(T& symbol, const T* value, size_t bytes) {
   std::memcpy(&symbol, value, bytes);
