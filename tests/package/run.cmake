@@ -12,5 +12,5 @@ file(REMOVE_RECURSE ${WORK})
 run(${CMAKE_COMMAND} --install ${BUILD} --prefix ${WORK}/prefix)
 run(${CMAKE_COMMAND} -S ${SOURCE} -B ${WORK}/build -DCMAKE_PREFIX_PATH=${WORK}/prefix "-DLIBRARIES=${LIBRARIES}"
   -DCMAKE_CXX_COMPILER=${COMPILER} -DCMAKE_BUILD_TYPE=${BUILD_TYPE} "-DCMAKE_CXX_FLAGS=${FLAGS}")
-run(${CMAKE_COMMAND} --build ${WORK}/build)
+run(${CMAKE_COMMAND} --build ${WORK}/build --parallel 2)
 run(${CMAKE_CTEST_COMMAND} --test-dir ${WORK}/build)
