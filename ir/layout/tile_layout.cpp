@@ -18,7 +18,7 @@ constexpr std::int64_t most_replicas = std::int64_t{1} << 20;
 // The digit of lowest weight of x in radix `extent`; x becomes the quotient. Powers of two avoid the division.
 std::int64_t take_digit(std::uint64_t& x, std::int64_t extent) {
   const auto radix = static_cast<std::uint64_t>(extent);
-  if (std::has_single_bit(radix)) {
+  if ((radix & (radix - 1)) == 0) {  // std::has_single_bit calls a population count on baseline x86-64
     const std::uint64_t digit = x & (radix - 1);
     x >>= std::countr_zero(radix);
     return static_cast<std::int64_t>(digit);
@@ -39,19 +39,18 @@ void step(Point& point, const Iter& iter, std::int64_t count) {
   coordinate = wrapping_add(coordinate, wrapping_mul(count, iter.stride));
 }
 
-// D(x) + O, before the swizzle.
-Point linear_part(const TileLayout& layout, std::int64_t x) {
-  Point point{};
+// Adds D(x) + O, before the swizzle.
+void add_linear_part(Point& point, const TileLayout& layout, std::int64_t x) {
   for (const AxisOffset& offset : layout.offset) at(point, offset.axis) = wrapping_add(at(point, offset.axis), offset.value);
+  if (layout.shard.empty()) return;
   auto rest = static_cast<std::uint64_t>(x);
-  for (std::size_t k = layout.shard.size(); k > 1; --k) step(point, layout.shard[k - 1], take_digit(rest, layout.shard[k - 1].extent));
-  if (!layout.shard.empty()) step(point, layout.shard.front(), static_cast<std::int64_t>(rest));
-  return point;
+  const Iter* const first = layout.shard.data();
+  for (const Iter* iter = first + layout.shard.size() - 1; iter != first; --iter) step(point, *iter, take_digit(rest, iter->extent));
+  step(point, *first, static_cast<std::int64_t>(rest));
 }
 
-Point swizzled(const TileLayout& layout, Point point) {
+void swizzle_in_place(const TileLayout& layout, Point& point) {
   if (layout.swizzle) at(point, Axis::m) = apply(*layout.swizzle, at(point, Axis::m));
-  return point;
 }
 
 std::optional<std::int64_t> within_reach(std::optional<std::int64_t> coordinate) {
@@ -158,10 +157,16 @@ TileLayout row_major(std::span<const std::int64_t> shape) {
   return layout;
 }
 
-Point evaluate(const TileLayout& layout, std::int64_t x) { return swizzled(layout, linear_part(layout, x)); }
+Point evaluate(const TileLayout& layout, std::int64_t x) {
+  Point point{};
+  add_linear_part(point, layout, x);
+  swizzle_in_place(layout, point);
+  return point;
+}
 
 std::vector<Point> evaluate_all(const TileLayout& layout, std::int64_t x) {
-  std::vector<Point> images{linear_part(layout, x)};
+  std::vector<Point> images(1);
+  add_linear_part(images.front(), layout, x);
   for (std::size_t k = layout.replica.size(); k > 0; --k) {
     std::vector<Point> grown;
     grown.reserve(images.size() * static_cast<std::size_t>(layout.replica[k - 1].extent));
@@ -173,7 +178,7 @@ std::vector<Point> evaluate_all(const TileLayout& layout, std::int64_t x) {
     }
     images = std::move(grown);
   }
-  for (Point& image : images) image = swizzled(layout, image);
+  for (Point& image : images) swizzle_in_place(layout, image);
   return images;
 }
 
