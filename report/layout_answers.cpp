@@ -20,6 +20,7 @@ using AnyNotation = std::variant<TileLayout, AnyLayout>;
 
 [[noreturn]] void complain(const std::string& text, const Reason& reason, const std::string& hint = {}) {
   Diagnostic diagnostic;
+  diagnostic.file = "LAYOUT";
   diagnostic.message = reason.text;
   diagnostic.hint = hint;
   if (reason.text_offset) {
@@ -60,20 +61,25 @@ const NestedLayout* nested_in(const AnyNotation& any) {
   return layout ? std::get_if<NestedLayout>(layout) : nullptr;
 }
 
-std::string point_text(const TileLayout& layout, const Point& point) {
+std::vector<Axis> axes_of(const TileLayout& layout) {
   std::set<Axis> used;
   for (const Iter& iter : layout.shard) used.insert(iter.axis);
   for (const Iter& iter : layout.replica) used.insert(iter.axis);
   for (const AxisOffset& offset : layout.offset) used.insert(offset.axis);
+  return {used.begin(), used.end()};
+}
+
+std::string point_text(const std::vector<Axis>& axes, const Point& point) {
   std::vector<std::string> parts;
-  for (const Axis axis : used) parts.push_back(fmt::format("{} {}", name(axis), at(point, axis)));
-  return fmt::format("{}", fmt::join(parts, ", "));
+  for (const Axis axis : axes) parts.push_back(fmt::format("{}={}", name(axis), at(point, axis)));
+  return fmt::format("{}", fmt::join(parts, " "));
 }
 
 std::string images_text(const TileLayout& layout, std::int64_t x) {
+  const std::vector<Axis> axes = axes_of(layout);
   std::vector<std::string> texts;
-  for (const Point& point : evaluate_all(layout, x)) texts.push_back(point_text(layout, point));
-  return fmt::format("{}", fmt::join(texts, " | "));
+  for (const Point& point : evaluate_all(layout, x)) texts.push_back(point_text(axes, point));
+  return fmt::format("{}", fmt::join(texts, ", "));
 }
 
 Extents coordinate_of(std::int64_t x, const Extents& shape) {
@@ -108,19 +114,28 @@ std::int64_t index_of(const std::string& text, const Extents& coordinate, const 
   return index;
 }
 
-std::string eval_nested(const std::string& text, const AnyLayout& layout, const std::optional<Extents>& coordinate) {
-  if (!coordinate) complain(text, Reason{"nested layouts are evaluated at a coordinate", {}, {}, {}}, "give one with --at");
-  std::vector<IntTuple> items(coordinate->begin(), coordinate->end());
-  const IntTuple tuple = items.size() == 1 ? items.front() : IntTuple::of(items);
-  return to_string(need(text, crd2idx(tuple, layout))) + "\n";
+std::string eval_nested(const std::string& text, const AnyLayout& layout, const Extents& elements, const std::optional<Extents>& coordinate) {
+  if (elements.empty() && !coordinate) complain(text, Reason{"a nested layout is evaluated at named elements", {}, {}, {}}, "name indices, or a coordinate with --at");
+  std::string result;
+  const auto add = [&](const IntTuple& c) { result += fmt::format("{} -> {}\n", to_string(c), to_string(need(text, crd2idx(c, layout)))); };
+  if (coordinate) {
+    const std::vector<IntTuple> items(coordinate->begin(), coordinate->end());
+    add(items.size() == 1 ? items.front() : IntTuple::of(items));
+  }
+  for (const std::int64_t x : elements) add(IntTuple(x));
+  return result;
 }
 
-// Dimensions between which the iters are cut: the layout's own tile when it shows one.
-Extents own_shape(const TileLayout& layout) {
-  const std::int64_t total = size(layout);
-  std::int64_t columns = 1;
-  for (std::size_t k = layout.shard.size(); k > 0 && columns < 8; --k) columns *= layout.shard[k - 1].extent;
-  return total % columns == 0 ? Extents{total / columns, columns} : Extents{1, total};
+// The tile that the layout itself shows.
+Extents own_shape(const std::string& text, const TileLayout& layout) {
+  if (layout.shard.size() > 2) complain(text, Reason{fmt::format("the layout has {} iters, so it does not show the shape of the tile", layout.shard.size()), {}, {}, {}}, "give one with --shape, such as --shape 64,32");
+  Extents shape;
+  for (const Iter& iter : layout.shard) shape.push_back(iter.extent);
+  return shape;
+}
+
+bool in_tensor_memory(const TileLayout& layout) {
+  return std::any_of(layout.shard.begin(), layout.shard.end(), [](const Iter& iter) { return iter.axis == Axis::TLane || iter.axis == Axis::TCol; });
 }
 
 }  // namespace
@@ -175,16 +190,37 @@ std::vector<std::pair<std::int64_t, std::int64_t>> parse_ranges(const std::strin
   } while (true);
 }
 
-std::string layout_eval(const std::string& layout, const Extents& shape, const std::optional<Extents>& coordinate) {
+std::string layout_print(const std::string& layout) {
   const AnyNotation any = parse(layout);
-  if (const auto* nested = std::get_if<AnyLayout>(&any)) return eval_nested(layout, *nested, coordinate);
+  if (const auto* nested = std::get_if<AnyLayout>(&any)) {
+    const NestedLayout* plain = nested_in(any);
+    std::string text = fmt::format("layout     {}\n", to_string(*nested));
+    if (plain == nullptr) return text;
+    return text + fmt::format("canonical  {}\nelements   {}\ncosize     {}\n", to_string(need(layout, coalesce(*plain))), to_string(need(layout, size(*plain))),
+                              to_string(need(layout, cosize(*plain))));
+  }
+  const TileLayout& tile = std::get<TileLayout>(any);
+  const TileLayout simplest = canonical(tile);
+  std::string text = fmt::format("layout     {}\ncanonical  {}\nelements   {}\n", to_string(tile), to_string(simplest), size(tile));
+  for (const Axis axis : axes_of(simplest)) text += fmt::format("{:<10} {} coordinates\n", name(axis), size_on(simplest, axis));
+  return text;
+}
+
+std::string layout_eval(const std::string& layout, const Extents& elements, const Extents& shape, const std::optional<Extents>& coordinate) {
+  const AnyNotation any = parse(layout);
+  if (const auto* nested = std::get_if<AnyLayout>(&any)) return eval_nested(layout, *nested, elements, coordinate);
   const TileLayout& tile = std::get<TileLayout>(any);
   check_shape(layout, tile, shape);
-  if (coordinate) return images_text(tile, index_of(layout, *coordinate, shape)) + "\n";
-  constexpr std::int64_t most_lines = 64;
+  constexpr std::int64_t most_lines = 4096;
+  if (elements.empty() && !coordinate && size(tile) > most_lines) complain(layout, Reason{fmt::format("the layout has {} elements", size(tile)), {}, {}, {}}, "name those that are wanted");
   std::string text;
-  for (std::int64_t x = 0; x < std::min(size(tile), most_lines); ++x) text += fmt::format("{}: {}\n", element_text(x, shape), images_text(tile, x));
-  if (size(tile) > most_lines) text += fmt::format("the first {} of {} elements; --at names one\n", most_lines, size(tile));
+  const auto add = [&](std::int64_t x) {
+    if (x < 0 || x >= size(tile)) complain(layout, Reason{fmt::format("element {} is outside the layout, which has {}", x, size(tile)), {}, {}, {}});
+    text += fmt::format("{} -> {}\n", element_text(x, shape), images_text(tile, x));
+  };
+  if (coordinate) add(index_of(layout, *coordinate, shape));
+  for (const std::int64_t x : elements) add(x);
+  for (std::int64_t x = 0; elements.empty() && !coordinate && x < size(tile); ++x) add(x);
   return text;
 }
 
@@ -252,9 +288,10 @@ LayoutComparison layout_compare(const std::string& a, const std::string& b, cons
           Answer::no};
 }
 
-Grid layout_picture(const std::string& layout, const Extents& shape, View view) {
+Grid layout_picture(const std::string& layout, const Extents& shape, std::optional<View> view) {
   const TileLayout tile = tile_of(layout);
-  return need(layout, picture(tile, shape.empty() ? own_shape(tile) : shape, view));
+  const View chosen = view.value_or(in_tensor_memory(tile) ? View::place : View::tile);
+  return need(layout, picture(tile, shape.empty() ? own_shape(layout, tile) : shape, chosen));
 }
 
 }  // namespace tmemsim::report

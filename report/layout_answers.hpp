@@ -21,8 +21,11 @@ using Extents = std::vector<std::int64_t>;
 Extents parse_extents(const std::string& text);                                   // "128,64" or "(128, 64)"
 std::vector<std::pair<std::int64_t, std::int64_t>> parse_ranges(const std::string& text);  // "0:64,16:32", ends excluded
 
-// Images of one coordinate (of `shape`, or an index without one), or of the first elements when none is given.
-std::string layout_eval(const std::string& layout, const Extents& shape, const std::optional<Extents>& coordinate);
+// Notation, simplest form, number of elements, size on each axis.
+std::string layout_print(const std::string& layout);
+// One line an element: row-major indices, or one coordinate of `shape` (of the layout itself where it is nested); all elements,
+// at most 4096, when none is named.
+std::string layout_eval(const std::string& layout, const Extents& elements, const Extents& shape, const std::optional<Extents>& coordinate);
 std::string layout_canon(const std::string& layout, std::optional<Scope> fuse);
 std::string layout_group(const std::string& layout, const Extents& shape);
 std::string layout_tile(const std::string& outer, const Extents& outer_shape, const std::string& inner, const Extents& inner_shape);
@@ -36,6 +39,7 @@ struct LayoutComparison {
 };
 LayoutComparison layout_compare(const std::string& a, const std::string& b, const Extents& shape);
 
-Grid layout_picture(const std::string& layout, const Extents& shape, View view);  // shape: empty asks the layout
+// Without a shape, a layout of one or two iters is drawn as it is written. Without a view, tensor memory is drawn by place.
+Grid layout_picture(const std::string& layout, const Extents& shape, std::optional<View> view);
 
 }  // namespace tmemsim::report
