@@ -66,8 +66,7 @@ std::size_t compare_globals(const Kernel& kernel, const Image& image, const std:
       std::uint64_t actual = 0;
       for (std::size_t i = 0; i < bytes; ++i)
         actual |= std::uint64_t(array.data[static_cast<std::size_t>(x) * bytes + i]) << (8 * i);
-      CAPTURE(buffer.name, x);
-      REQUIRE(actual == expected.bits);
+      if (actual != expected.bits) FAIL(fmt::format("{}, element {}: {:#x}, not {:#x}", buffer.name, x, actual, expected.bits));
       ++compared;
     }
   }
@@ -92,8 +91,11 @@ std::size_t compare_registers(const Program& program, const Image& image, const 
           std::uint32_t actual = 0;
           const std::size_t at = (cta * 32 * kernel.launch.warps + thread) * count + i;
           std::memcpy(&actual, array.data.data() + 4 * at, 4);
-          CAPTURE(buffer.name, cta, thread, i);
-          REQUIRE(actual == row.value[thread % 32]);
+          const std::uint32_t expected = row.value[thread % 32];
+          if (actual != expected) {
+            FAIL(fmt::format("{}, CTA {}, thread {}, register {}: {:#x}, not {:#x}", buffer.name, cta, thread, i, actual,
+                             expected));
+          }
           ++compared;
         }
       }
@@ -119,8 +121,10 @@ std::size_t compare_cells(const Kernel& kernel, const Image& image, const std::f
       std::memcpy(&actual, array.data.data() + 4 * ((cta * 128 + lane) * 512 + column), 4);
       const std::uint32_t mask = (cells.written[i] & 1 ? 0x0000ffffu : 0) | (cells.written[i] & 2 ? 0xffff0000u : 0);
       if (mask == 0) continue;
-      CAPTURE(cta, lane, column);
-      REQUIRE((actual & mask) == (cells.value[i] & mask));
+      if ((actual & mask) != (cells.value[i] & mask)) {
+        FAIL(fmt::format("CTA {}, lane {}, column {}: {:#x}, not {:#x} (bits {:#x})", cta, lane, column, actual, cells.value[i],
+                         mask));
+      }
       ++compared;
     }
   }
@@ -129,7 +133,7 @@ std::size_t compare_cells(const Kernel& kernel, const Image& image, const std::f
 
 }  // namespace
 
-Compared run_on_host(const std::vector<CorpusKernel>& corpus) {
+Compared run_on_host(const std::vector<CorpusKernel>& corpus, Check check) {
   const TemporaryFolder folder;
   std::vector<Kernel> kernels;
   for (const CorpusKernel& each : corpus) kernels.push_back(each.kernel);
@@ -153,6 +157,9 @@ Compared run_on_host(const std::vector<CorpusKernel>& corpus) {
     const int status = run(fmt::format("timeout 60 {} {} {} {}", program, i, in.string(), out.string()));
     INFO(read_file(log));
     REQUIRE(status == 0);
+    if (check == Check::simulator_and_round_trip) {
+      REQUIRE(read_npy(out / "B.npy").value() == read_npy(in / "A.npy").value());
+    }
     const Program decoded = decode(std::make_shared<const Kernel>(kernel));
     const sim::Outcome outcome = sim::run(decoded, {});
     compared.elements += compare_globals(kernel, outcome.image, out);
