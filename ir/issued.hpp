@@ -10,14 +10,14 @@ namespace tmemsim {
 
 struct Stmt;
 
-// One instance of a Lowered primitive, or of a machine instruction outside one that writes buffer elements.
-// A primitive is listed once per CTA and set of loop values, when its first thread issues it; an instruction once per warp.
+// One warp's issue of a Lowered primitive, or of a machine instruction outside one that writes buffer elements. A primitive
+// that several warps run (or lanes of one warp that have parted) has one entry for each, when it came to it: its instance is
+// what they share, statement, CTA and loop values. Whether all threads that the statement names are there, the reader sees.
 struct Issued {
   const Stmt* stmt = nullptr;                   // in the kernel that ran
-  std::map<std::string, std::int64_t> loop;     // values of the loops around it
+  std::map<std::string, std::int64_t> loop;     // values of the loops around it; of loops nested very deeply the outer ones
   std::uint32_t cta = 0;                        // in the grid
-  std::uint32_t warp = 0, lanes = 0;            // first warp that issued it; its lanes
-  bool complete = true;                         // false: not all threads that the statement names have executed it
+  std::uint32_t warp = 0, lanes = 0;            // warp in the CTA; mask of the lanes that issued it together
 };
 
 }  // namespace tmemsim

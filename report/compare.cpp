@@ -99,11 +99,10 @@ class Way {
 
   std::optional<Passed> last_load(std::uint32_t cta, const Passed& element) const {
     for (auto issued = run_.issued.rbegin(); issued != run_.issued.rend(); ++issued) {
-      if (issued->cta != cta || (!issued->complete && issued->warp != element.thread / 32)) continue;
+      if (issued->cta != cta || issued->warp != element.thread / 32) continue;
       const auto copy = copy_in(*issued->stmt);
       if (!copy || copy->dst->buffer != element.buffer) continue;
-      const std::uint32_t warp = element.thread / 32;
-      const auto from = came_from(issued->stmt, cta, warp, 1u << element.thread % 32, issued->loop, element.buffer, element.x);
+      const auto from = came_from(issued->stmt, cta, issued->warp, 1u << element.thread % 32, issued->loop, element.buffer, element.x);
       if (from) return from;
     }
     return std::nullopt;

@@ -61,21 +61,6 @@ Image image_of(const Machine& machine) {
   return image;
 }
 
-// Which primitives all named threads have executed is known only at the end.
-void finish_issue_log(Machine& machine) {
-  for (const auto& [key, instances] : machine.primitives) {
-    for (const Machine::IssueInstance& one : instances) {
-      Issued& entry = machine.issued[one.index];
-      const Where& where = machine.program.steps[one.step].where;
-      for (std::uint32_t warp = 0; warp < one.lanes.size(); ++warp) {
-        const std::uint32_t named = lanes_of(where, entry.cta, warp);
-        const bool elected = where.elect && one.lanes[warp] != 0;
-        if ((named & ~one.lanes[warp]) != 0 && !elected) entry.complete = false;
-      }
-    }
-  }
-}
-
 }  // namespace
 
 Outcome run(const Program& program, const Options& options, Observer* observer) {
@@ -84,7 +69,6 @@ Outcome run(const Program& program, const Options& options, Observer* observer) 
   auto machine = std::make_shared<Machine>(program, options, observer);
   const bool ran = !check_before_running(*machine);
   if (ran) machine->run_to_end();
-  finish_issue_log(*machine);
 
   Outcome outcome;
   outcome.findings = resolve(machine->candidates.all(), options.profile);

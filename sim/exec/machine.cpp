@@ -171,23 +171,8 @@ void Machine::note_unordered(std::uint32_t record, std::uint32_t other) {
   if (std::none_of(unordered.begin(), unordered.end(), same)) unordered.push_back(std::move(pair));
 }
 
-// One entry a CTA and set of loop values, made by the first warp that comes; a warp that comes again starts the next one.
-void Machine::log_primitive(const WarpState& warp, std::uint32_t step, std::uint32_t lanes) {
-  const auto loop = loop_snapshot(step, warp, lanes);
-  auto& instances = primitives[{program.steps[step].stmt, warp.cta, loop}];
-  auto found = std::find_if(instances.begin(), instances.end(), [&](const IssueInstance& one) { return (one.lanes[warp.warp] & lanes) == 0; });
-  if (found == instances.end()) {
-    Issued one;
-    one.stmt = program.steps[step].stmt;
-    one.loop = loop_values(step, loop);
-    one.cta = warp.cta;
-    one.warp = warp.warp;
-    one.lanes = lanes;
-    instances.push_back({issued.size(), std::vector<std::uint32_t>(kernel.launch.warps, 0), step});
-    issued.push_back(std::move(one));
-    found = instances.end() - 1;
-  }
-  found->lanes[warp.warp] |= lanes;
+void Machine::log_issue(const WarpState& warp, std::uint32_t step, std::uint32_t lanes) {
+  issued.push_back(Issued{program.steps[step].stmt, loop_values(step, loop_snapshot(step, warp, lanes)), warp.cta, warp.warp, lanes});
 }
 
 }  // namespace tmemsim::sim

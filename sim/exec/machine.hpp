@@ -151,19 +151,7 @@ struct Machine {
   void note_wake(const WarpState& warp, const LaneGroup& group);
 
   // ---- issue log (ir/issued.hpp) ----
-  struct IssueKey {
-    const Stmt* stmt;
-    std::uint32_t cta;
-    std::array<std::int32_t, recorded_loops> loop;
-    auto operator<=>(const IssueKey&) const = default;
-  };
-  struct IssueInstance {
-    std::size_t index;                   // in `issued`
-    std::vector<std::uint32_t> lanes;    // [warp]: who has executed it
-    std::uint32_t step = 0;
-  };
   std::vector<Issued> issued;
-  std::map<IssueKey, std::vector<IssueInstance>> primitives;
 
   Sm& sm_of(const WarpState& warp) { return sms[ctas[warp.cta].sm]; }
   WarpState& warp_of(const Access& access) { return ctas[access.cta].warps[access.warp]; }
@@ -200,7 +188,7 @@ struct Machine {
   void report_blocked();
   void complete_random(WarpState& warp);
   void check_permits_held();
-  void log_primitive(const WarpState& warp, std::uint32_t step, std::uint32_t lanes);
+  void log_issue(const WarpState& warp, std::uint32_t step, std::uint32_t lanes);
 };
 
 // ---- named barriers (exec/barrier.cpp) ----

@@ -189,7 +189,7 @@ void Machine::step_group(WarpState& warp, std::size_t index) {
       else execute_operation(warp, index, lanes);
       return;
     case Step::Kind::tile_begin:
-      if (lanes != 0) log_primitive(warp, group.pc, lanes);
+      if (lanes != 0) log_issue(warp, group.pc, lanes);
       ++group.pc;
       return;
     case Step::Kind::tile_end: ++group.pc; return;
@@ -291,16 +291,7 @@ void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_
                                      exited ? fmt::format("{} threads of the warp have exited", 32 - std::popcount(warp.live))
                                             : std::string("the statement names only a part of the warp")));
   }
-  if (!in_tile[at] && row.moves_data && !group.retrying) {
-    Issued one;
-    one.stmt = step.stmt;
-    one.loop = loop_values(at, loop_snapshot(at, warp, lanes));
-    one.cta = warp.cta;
-    one.warp = warp.warp;
-    one.lanes = lanes;
-    one.complete = lanes == lanes_of(step.where, warp.cta, warp.warp) || step.where.elect;
-    issued.push_back(std::move(one));
-  }
+  if (!in_tile[at] && row.moves_data && !group.retrying) log_issue(warp, at, lanes);
   Dispatched result = dispatch(context, step);
   LaneGroup& now_group = warp.groups[index];  // executors change states, never the list of groups
   now_group.alone = false;

@@ -96,8 +96,7 @@ std::vector<Instance> instances_in_order(const Kernel& kernel, const WhereOf& wh
     target.lanes[entry.warp] |= entry.lanes;
     last_issue[instance] = i;
     const auto narrow = where.find(entry.stmt);
-    const bool all_here = narrow != where.end() && covers(kernel, narrow->second, target);
-    target.complete = (same && entry.complete) || all_here;
+    target.complete = narrow != where.end() && covers(kernel, narrow->second, target);
     if (same && target.complete) same->erase(std::find(same->begin(), same->end(), instance));
     const auto previous = last_of_warp.find({entry.cta, entry.warp});
     if (previous != last_of_warp.end() && previous->second != instance) after[previous->second].push_back(instance);

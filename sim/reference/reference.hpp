@@ -28,10 +28,10 @@ struct Outcome {
   std::uint64_t elements_copied = 0;
 };
 
-// `issued` lists what a run issued. An entry with `complete` stands for every thread that the statement names; otherwise the
-// entries of one instance (same statement, CTA and loop values) together say which warps have issued it, and what is missing
-// leaves the destination unknown. Instances run in an order that keeps every warp's own order. What any other data-moving
-// instruction writes becomes unknown. Kernel: the one that ran (Level::machine, primitives kept in Lowered).
+// `issued` lists what a run issued, warp by warp. The entries of one instance (same statement, CTA and loop values) say together
+// which threads have issued it; what is missing leaves the destination unknown. Instances run in an order that keeps every
+// warp's own order. What any other data-moving instruction writes becomes unknown. Kernel: the one that ran (Level::machine,
+// primitives kept in Lowered).
 Outcome run(const Kernel& kernel, std::span<const Issued> issued);
 
 }  // namespace tmemsim::reference

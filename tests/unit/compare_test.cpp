@@ -41,7 +41,8 @@ struct World {
     image.sms[0].value.assign(512 * 128, 0);
     image.sms[0].written.assign(512 * 128, 0);
     put32(image.ctas[0].shared, 1024, 64);  // base column 64
-    for (const Stmt& stmt : kernel->body) run.issued.push_back(issued(stmt));
+    for (const Stmt& stmt : kernel->body)
+      for (const Issued& entry : issued_by(0, 3, {&stmt})) run.issued.push_back(entry);
     run.writer_of_global = [this](BufferId id, std::int64_t) -> std::optional<Ref> {
       if (id != 1) return std::nullopt;
       Ref ref;
@@ -191,6 +192,6 @@ TEST_CASE("Elements are read back from every space") {
 TEST_CASE("Whether a run writes global memory") {
   World world;
   CHECK(report::writes_global(*world.kernel, world.run));
-  world.run.issued.pop_back();
+  world.run.issued.resize(world.run.issued.size() - 4);  // without the last statement
   CHECK_FALSE(report::writes_global(*world.kernel, world.run));
 }

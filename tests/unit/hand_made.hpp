@@ -62,8 +62,17 @@ inline Kernel kernel_of(std::vector<Buffer> buffers, Body body, std::uint32_t wa
   return kernel;
 }
 
-inline Issued issued(const Stmt& stmt, std::uint32_t warp = 0, bool complete = true, std::map<std::string, std::int64_t> loop = {}) {
-  return Issued{&stmt, std::move(loop), 0, warp, ~0u, complete};
+// One warp's issue, all lanes.
+inline Issued issued(const Stmt& stmt, std::uint32_t warp = 0, std::map<std::string, std::int64_t> loop = {}) {
+  return Issued{&stmt, std::move(loop), 0, warp, ~0u};
+}
+
+// All warps of a range issue statements one after another.
+inline std::vector<Issued> issued_by(std::uint32_t first_warp, std::uint32_t last_warp, const std::vector<const Stmt*>& statements) {
+  std::vector<Issued> log;
+  for (const Stmt* stmt : statements)
+    for (std::uint32_t warp = first_warp; warp <= last_warp; ++warp) log.push_back(issued(*stmt, warp));
+  return log;
 }
 
 }  // namespace tmemsim::tests

@@ -25,7 +25,7 @@ std::vector<int> known(const reference::Tensor& tensor) { return {tensor.known.b
 Kernel two_copies() {
   return kernel_of({with_init(buffer("A", Space::global, Dtype::u32, {4}), counting(10)), buffer("S", Space::shared, Dtype::u32, {4}),
                     buffer("B", Space::global, Dtype::u32, {4})},
-                   {copy(whole(1), whole(0)), copy(whole(2), whole(1))});
+                   {copy(whole(1), whole(0)), copy(whole(2), whole(1))}, 1);
 }
 
 }  // namespace
@@ -99,22 +99,41 @@ TEST_CASE("What was copied before it had a value is unknown") {
 }
 
 TEST_CASE("A primitive that not all threads issued leaves its destination unknown") {
-  const Kernel kernel = two_copies();
-  const std::vector<Issued> partial{issued(kernel.body[0]), issued(kernel.body[1], 0, false)};
-  CHECK(known(global(reference::run(kernel, partial), 2)) == std::vector<int>{0, 0, 0, 0});
-  // Logged warp by warp, the four entries together are the whole primitive.
-  std::vector<Issued> by_warp{issued(kernel.body[0])};
-  for (std::uint32_t warp = 0; warp < 4; ++warp) by_warp.push_back(issued(kernel.body[1], warp, false));
-  CHECK(known(global(reference::run(kernel, by_warp), 2)) == std::vector<int>{1, 1, 1, 1});
+  Kernel kernel = two_copies();
+  kernel.launch.warps = 4;
+  std::vector<Issued> log = issued_by(0, 3, {&kernel.body[0], &kernel.body[1]});
+  CHECK(known(global(reference::run(kernel, log), 2)) == std::vector<int>{1, 1, 1, 1});
+  log.back().lanes = 0xffff;
+  CHECK(known(global(reference::run(kernel, log), 2)) == std::vector<int>{0, 0, 0, 0});
+  log.back().lanes = 0xffff0000;  // lanes that have parted issue it in two steps
+  log.push_back(log.back());
+  log.back().lanes = 0xffff;
+  CHECK(known(global(reference::run(kernel, log), 2)) == std::vector<int>{1, 1, 1, 1});
 }
 
 TEST_CASE("Every warp's own order is kept") {
   // Warp 1 fills its part and then takes part in the copy; warp 0 issued its part of the copy long before.
   Kernel kernel = kernel_of({buffer("S", Space::shared, Dtype::u32, {4}), buffer("B", Space::global, Dtype::u32, {4})},
-                            {lowered(Fill{whole(0), Number(std::int64_t{7}), {}}, warps(1, 1)), copy(whole(1), whole(0), warps(0, 1))}, 2);
-  const std::vector<Issued> log{issued(kernel.body[1], 0, false), issued(kernel.body[0], 1), issued(kernel.body[1], 1, false)};
+                            {lowered(Fill{whole(0), Number(std::int64_t{7}), {}}, warps(1, 1)), copy(whole(1), whole(0), warps(0, 1)),
+                             lowered(Fill{whole(1), Number(std::int64_t{8}), {}}, warps(0, 0))},
+                            2);
+  std::vector<Issued> log{issued(kernel.body[1], 0), issued(kernel.body[0], 1), issued(kernel.body[1], 1)};
   CHECK(global(reference::run(kernel, log), 1).bits == Values{7, 7, 7, 7});
   CHECK(known(global(reference::run(kernel, log), 1)) == std::vector<int>{1, 1, 1, 1});
+  log.insert(log.begin() + 1, issued(kernel.body[2], 0));  // and what warp 0 did after its part comes after the copy
+  CHECK(global(reference::run(kernel, log), 1).bits == Values{8, 8, 8, 8});
+}
+
+TEST_CASE("Loops without a variable repeat an instance") {
+  Kernel kernel = two_copies();
+  kernel.launch.warps = 2;
+  kernel.body.push_back(lowered(Fill{whole(0), Number(std::int64_t{1}), {}}));
+  // Both warps: copy, copy, fill the source, copy, copy. Warp 0 runs through before warp 1 starts.
+  std::vector<Issued> log;
+  for (std::uint32_t warp = 0; warp < 2; ++warp)
+    for (int i : {0, 1, 2, 0, 1}) log.push_back(issued(kernel.body[static_cast<std::size_t>(i)], warp));
+  CHECK(global(reference::run(kernel, log), 2).bits == Values{1, 1, 1, 1});
+  CHECK(reference::run(kernel, log).elements_copied == 20);
 }
 
 TEST_CASE("Regions select boxes; loop values and thread coordinates count") {
@@ -123,11 +142,11 @@ TEST_CASE("Regions select boxes; loop values and thread coordinates count") {
                             {}, 2);
   const Expr i = Expr::loop("i");
   const Region to{1, {one(Expr::binary(ExprOp::sub, Expr(3), i)), from_to(0, 2)}}, from{0, {one(i), from_to(0, 2)}};
-  kernel.body = {copy(to, from), lowered(Fill{Region{1, {one(Expr::coordinate(ExprOp::warp)), one(0)}}, Number(std::int64_t{9}), {}})};
+  kernel.body = {copy(to, from, warps(0, 0)), lowered(Fill{Region{1, {one(Expr::coordinate(ExprOp::warp)), one(0)}}, Number(std::int64_t{9}), {}})};
   std::vector<Issued> log;
-  for (std::int64_t value = 0; value < 4; ++value) log.push_back(issued(kernel.body[0], 0, true, {{"i", value}}));
+  for (std::int64_t value = 0; value < 4; ++value) log.push_back(issued(kernel.body[0], 0, {{"i", value}}));
   CHECK(global(reference::run(kernel, log), 1).bits == Values{6, 7, 4, 5, 2, 3, 0, 1});
-  log.push_back(issued(kernel.body[1]));
+  for (std::uint32_t warp = 0; warp < 2; ++warp) log.push_back(issued(kernel.body[1], warp));
   CHECK(global(reference::run(kernel, log), 1).bits == Values{9, 7, 9, 5, 2, 3, 0, 1});
 }
 
@@ -154,7 +173,9 @@ TEST_CASE("Fragments of different warpgroups are different registers") {
   const auto half = [](BufferId id, std::int64_t first) { return Region{id, {from_to(first, first + 128)}}; };
   kernel.body = {copy(whole(2), half(0, 0), warps(0, 3)), copy(whole(2), half(0, 128), warps(4, 7)),
                  copy(half(1, 0), whole(2), warps(0, 3)), copy(half(1, 128), whole(2), warps(4, 7))};
-  const std::vector<Issued> log{issued(kernel.body[0], 0), issued(kernel.body[1], 4), issued(kernel.body[2], 0), issued(kernel.body[3], 4)};
+  std::vector<Issued> log;
+  for (const auto& [stmt, first] : std::vector<std::pair<int, std::uint32_t>>{{0, 0}, {1, 4}, {2, 0}, {3, 4}})
+    for (const Issued& entry : issued_by(first, first + 3, {&kernel.body[static_cast<std::size_t>(stmt)]})) log.push_back(entry);
   const auto outcome = reference::run(kernel, log);
   CHECK(global(outcome, 1).bits == global(outcome, 0).bits);
   CHECK(global(outcome, 1).known == global(outcome, 0).known);
@@ -230,11 +251,8 @@ TEST_CASE("An instruction with `means` is the copy it means; its twin without le
                  lowered(CopyAsync{whole(5), whole(3), {}}), copy(whole(1), whole(5))};
   const auto run_with = [&](Region last) {
     kernel.body[4] = lowered(CopyAsync{whole(5), last, {}});
-    std::vector<Issued> log{issued(kernel.body[1]), issued(kernel.body[2])};
-    for (std::uint32_t warp = 0; warp < 4; ++warp) log.push_back(issued(kernel.body[3], warp, false));
-    log.push_back(issued(kernel.body[4]));
-    log.push_back(issued(kernel.body[5]));
-    return reference::run(kernel, log);
+    const Stmt* body = kernel.body.data();
+    return reference::run(kernel, issued_by(0, 3, {body + 1, body + 2, body + 3, body + 4, body + 5}));
   };
   const auto all_known = [](const reference::Tensor& tensor) { return std::count(tensor.known.begin(), tensor.known.end(), 1) == std::ptrdiff_t(tensor.known.size()); };
   const auto none_known = [](const reference::Tensor& tensor) { return std::count(tensor.known.begin(), tensor.known.end(), 1) == 0; };
