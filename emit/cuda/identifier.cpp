@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <cstdint>
 #include <optional>
 
@@ -66,6 +67,8 @@ std::string_view prefix(Space space) {
 std::string identifier(const Buffer& buffer) { return word(prefix(buffer.space), buffer.name); }
 std::string loop_identifier(std::string_view variable) { return word("loop_", variable); }
 std::string kernel_identifier(std::string_view scenario) { return word("kernel_", scenario); }
+
+bool is_plain_name(std::string_view name) { return !name.empty() && std::all_of(name.begin(), name.end(), is_word_character); }
 
 std::string comment_text(std::string_view text) {
   std::string safe;

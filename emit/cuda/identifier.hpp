@@ -15,6 +15,9 @@ std::string identifier(const Buffer& buffer);
 std::string loop_identifier(std::string_view variable);
 std::string kernel_identifier(std::string_view scenario);
 
+// Letters, digits and underscores, at least one: what the name of a buffer must be, because it is also the name of a file.
+bool is_plain_name(std::string_view name);
+
 // `text` as it may stand behind "// ": one line, printable, no line continuation, no trigraph, no change of text direction.
 std::string comment_text(std::string_view text);
 

@@ -267,6 +267,13 @@ std::string slot_function(const Buffer& buffer, std::string_view qualifiers) {
 }
 
 KernelText kernel_text(const Kernel& kernel, const Options& options, DeviceFunctions& functions) {
+  for (const Buffer& buffer : kernel.buffers) {
+    if (!is_plain_name(buffer.name)) {
+      throw Unsupported(
+          fmt::format("a buffer is called '{}': only letters, digits and _ can be emitted", comment_text(buffer.name)),
+          buffer.at);
+    }
+  }
   return KernelWriter(kernel, options, functions).write();
 }
 

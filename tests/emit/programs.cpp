@@ -77,7 +77,7 @@ program {
 
 // Every operation that runs on Hopper, in two clusters of two CTAs, with layouts, packed elements and a window above 48 KiB.
 const std::string everything = R"(kernel every-thing
-doc "a doc that tries: */ \\ ??/"
+doc "a doc that tries: */ \\\n#error this line left its comment ??/"
 target sm_90
 ptx 9.0
 launch warps=8 cluster=[2, 1, 1] grid=[4, 1, 1] ctas_per_sm=2
@@ -116,6 +116,7 @@ program {
   for i in [0, 8, 2] {
     if tid < i {
       @lane 3  mov dst=R.r[0] a=i + 1
+      @elect  mov dst=R.r[0] a=i + 2
       delay 5
     } else {
       for j in [i, word(S, i), 1] {
@@ -238,4 +239,33 @@ TEST_CASE("what the target lacks is refused, with the place") {
   const Kernel not_lowered =
       parse_kernel(replaced(tmem_round_trip, "by reg {\n    ld dst=A_frag.r[0:4] src=A[tid, 0] bytes=16\n  }", ""), "k.kernel");
   CHECK_THROWS_AS(emit::cuda(not_lowered), Unsupported);
+}
+
+TEST_CASE("an election without elect.sync, for targets before sm_90") {
+  const std::string text = emit::cuda(kernel(R"(kernel before_sm_90
+target sm_80
+ptx 9.0
+launch warps=1 cluster=[1, 1, 1] grid=[1, 1, 1]
+buffer R: local u32 [1]
+program {
+  @elect  mov dst=R.r[0] a=1
+}
+)"));
+  CHECK(text.find("elect.sync _|p") == std::string::npos);
+  if (!tests::have_nvcc()) return;
+  const tests::Compiled compiled = tests::compile(text, "80", true);
+  INFO(compiled.log);
+  CHECK(compiled.ok);
+}
+
+TEST_CASE("names that are no names are refused") {
+  for (const std::string name : {"A\"; int x = system(\"ls\"); //", "../../A", "A\n#error", "", "A B"}) {
+    Kernel evil = kernel(shared_round_trip);
+    evil.buffers[0].name = name;
+    CAPTURE(name);
+    CHECK_THROWS_AS(emit::cuda(evil), Unsupported);
+  }
+  Kernel odd = kernel(shared_round_trip);
+  odd.buffers[0].name = "__int";
+  CHECK_NOTHROW(emit::cuda(odd));
 }

@@ -34,6 +34,7 @@ inline thread_local dim3 threadIdx, blockIdx, gridDim;
 namespace host {
 
 [[noreturn]] inline void fault(const char* what) {
+  std::fflush(stdout);
   std::fprintf(stderr, "CUDA error: kernel: %s\n", what);
   std::_Exit(3);
 }
