@@ -28,16 +28,24 @@ std::string text(const lower::Explanation& explanation) {
   return text;
 }
 
+void lower_scenario(const LowerCommand& command, const Scenario& scenario, bool one_of_several, Output& output) {
+  std::vector<lower::Explanation> explanations;
+  const Kernel kernel = kernel_after(command.explain ? "lower" : command.dump_after, scenario, &explanations);
+  if (one_of_several) output.add(fmt::format("# {}\n", scenario.instance));
+  if (!command.explain) output.add(print(kernel));
+  for (const lower::Explanation& explanation : explanations)
+    if (command.explain) output.add(text(explanation));
+}
+
 int lower_file(const LowerCommand& command) {
   Output output(command.output);
   const std::vector<Scenario> scenarios = load_scenarios(command.file, command.kernels.load());
   for (const Scenario& scenario : scenarios) {
-    std::vector<lower::Explanation> explanations;
-    const Kernel kernel = kernel_after(command.explain ? "lower" : command.dump_after, scenario, &explanations);
-    if (scenarios.size() > 1) output.add(fmt::format("# {}\n", scenario.instance));
-    if (!command.explain) output.add(print(kernel));
-    for (const lower::Explanation& explanation : explanations)
-      if (command.explain) output.add(text(explanation));
+    const int code = with_located_refusals(scenario, [&] {
+      lower_scenario(command, scenario, scenarios.size() > 1, output);
+      return 0;
+    });
+    if (code != 0) return code;
   }
   output.close();
   return 0;
@@ -72,14 +80,16 @@ int emit_file(const EmitCommand& command) {
   const std::vector<Scenario> scenarios = load_scenarios(command.file, command.kernels.load());
   if (scenarios.size() != 1)
     throw InputError(fmt::format("emit writes one kernel, {} has {}", command.file, scenarios.size()), "choose one with --only NAME=VALUE");
-  const Kernel kernel = kernel_after("lower", scenarios.front());
-  emit::Options options;
-  options.dump = command.dump;
-  Output output(command.output);
-  output.add(emit::cuda(kernel, options));
-  if (!command.inputs.empty()) write_inputs(kernel, command.inputs);
-  output.close();
-  return 0;
+  return with_located_refusals(scenarios.front(), [&] {
+    const Kernel kernel = kernel_after("lower", scenarios.front());
+    emit::Options options;
+    options.dump = command.dump;
+    Output output(command.output);
+    output.add(emit::cuda(kernel, options));
+    if (!command.inputs.empty()) write_inputs(kernel, command.inputs);
+    output.close();
+    return 0;
+  });
 }
 
 }  // namespace
@@ -90,7 +100,7 @@ void add_lower(CLI::App& app, Chosen& chosen) {
   command->add_option("file", lower->file, "Scenario, printed kernel, or - for standard input")->required()->type_name("FILE");
   const std::vector<std::string_view> passes = pass_names();
   command->add_option("--dump-after", lower->dump_after, "Print the kernel after this pass (lower)")
-      ->check(CLI::IsMember(std::vector<std::string>(passes.begin(), passes.end())))->type_name(fmt::format("{}", fmt::join(passes, "|")));
+      ->check(CLI::Validator(CLI::IsMember(std::vector<std::string>(passes.begin(), passes.end()))).description(""))->type_name(fmt::format("{}", fmt::join(passes, "|")));
   command->add_flag("--explain", lower->explain, "Instead of the kernel: which variant took each primitive, and why");
   add_options(*command, lower->kernels);
   add_output(*command, lower->output, "Write to a file");

@@ -21,9 +21,9 @@ struct TraceCommand {
 // Lines are handed over in large pieces: a trace may be long.
 class Lines : public sim::Observer {
  public:
-  explicit Lines(Output& output) : output_(output) {}
+  Lines(const Kernel& kernel, Output& output) : kernel_(kernel), output_(output) {}
   void event(const sim::Event& event) override {
-    pending_ += report::trace_line(event);
+    pending_ += report::trace_line(kernel_, event);
     if (pending_.size() > 1 << 16) flush();
   }
   void flush() {
@@ -32,6 +32,7 @@ class Lines : public sim::Observer {
   }
 
  private:
+  const Kernel& kernel_;
   Output& output_;
   std::string pending_;
 };
@@ -41,14 +42,16 @@ int trace_file(const TraceCommand& command) {
   if (scenarios.size() != 1)
     throw InputError(fmt::format("trace follows one run, {} has {}", command.file, scenarios.size()), "choose one with --only NAME=VALUE");
   const Scenario& scenario = scenarios.front();
-  Output output(command.output);
-  const Program program = decode(std::make_shared<const Kernel>(kernel_after("lower", scenario)));
-  output.add(report::trace_header());
-  Lines lines(output);
-  sim::run(program, command.simulation.for_profile(scenario.profile), &lines);
-  lines.flush();
-  output.close();
-  return 0;
+  return with_located_refusals(scenario, [&] {
+    Output output(command.output);
+    const Program program = decode(std::make_shared<const Kernel>(kernel_after("lower", scenario)));
+    output.add(report::trace_header());
+    Lines lines(*program.kernel, output);
+    sim::run(program, command.simulation.for_profile(scenario.profile), &lines);
+    lines.flush();
+    output.close();
+    return 0;
+  });
 }
 
 }  // namespace

@@ -13,6 +13,9 @@ void add_each(CLI::App& command, const std::string& name, std::vector<std::strin
   command.add_option(name, values, what)->allow_extra_args(false)->type_name(value);
 }
 
+// The words stand in the help text as the type of the value already.
+CLI::Validator one_of(std::vector<std::string> words) { return CLI::Validator(CLI::IsMember(std::move(words))).description(""); }
+
 sim::Policy policy_named(const std::string& name) {
   if (name == "early") return sim::Policy::early;
   if (name == "random") return sim::Policy::random;
@@ -35,12 +38,12 @@ void add_options(CLI::App& command, KernelOptions& options) {
 
 void add_options(CLI::App& command, SimOptions& options) {
   command.add_option("--profile", options.profile, "Severities: the letter of the ISA, or what hardware tolerates (default: the scenario's, else strict)")
-      ->check(CLI::IsMember({"strict", "lenient"}))->type_name("strict|lenient");
+      ->check(one_of({"strict", "lenient"}))->type_name("strict|lenient");
   add_each(command, "--set", options.set, "Set one switch of the profile; may be repeated", "SWITCH=VALUE");
   command.add_option("--policy", options.policy, "When asynchronous operations take effect (late)")
-      ->check(CLI::IsMember({"early", "late", "random", "adversarial"}))->type_name("early|late|random|adversarial");
+      ->check(one_of({"early", "late", "random", "adversarial"}))->type_name("early|late|random|adversarial");
   command.add_option("--scheduler", options.scheduler, "Which warp goes next (round-robin)")
-      ->check(CLI::IsMember({"round-robin", "random", "exhaustive"}))->type_name("round-robin|random|exhaustive");
+      ->check(one_of({"round-robin", "random", "exhaustive"}))->type_name("round-robin|random|exhaustive");
   command.add_option("--seed", options.seed, "Of everything random (0)")->type_name("N");
   command.add_option("--max-steps", options.max_steps, "Executed warp instructions after which a run stops (10,000,000)")->type_name("N");
 }
@@ -59,7 +62,7 @@ sim::Options SimOptions::for_profile(const std::optional<std::string>& of_file) 
 void add_format(CLI::App& command, std::string& format, std::vector<std::string> formats) {
   format = formats.front();
   const std::string names = fmt::format("{}", fmt::join(formats, "|"));
-  command.add_option("--format", format, fmt::format("Form of the answer ({})", format))->check(CLI::IsMember(std::move(formats)))->type_name(names);
+  command.add_option("--format", format, fmt::format("Form of the answer ({})", format))->check(one_of(std::move(formats)))->type_name(names);
 }
 
 void add_output(CLI::App& command, std::string& path, const std::string& what) {

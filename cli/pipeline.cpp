@@ -7,6 +7,7 @@
 
 #include "report/compare.hpp"
 #include "report/status.hpp"
+#include "report/text.hpp"
 #include "sim/reference/reference.hpp"
 
 namespace tmemsim::cli {
@@ -95,6 +96,21 @@ report::RunResult run_scenario(const Scenario& scenario, const std::string& file
   }
   judge(result, options.values ? scenario.expect : without_values(scenario.expect), {options.no_expect, options.werror});
   return result;
+}
+
+int with_located_refusals(const Scenario& scenario, const std::function<int()>& work) {
+  constexpr int unsupported_exit = 4;
+  const auto refuse = [&](SourceLoc at, const std::string& reason) {
+    fmt::print(stderr, "{}", report::unsupported_text(std::make_shared<const Kernel>(scenario.kernel), at, reason));
+    return unsupported_exit;
+  };
+  try {
+    return work();
+  } catch (const lower::Refused& refused) {
+    return refuse(refused.at(), refused.text());
+  } catch (const Unsupported& unsupported) {
+    return refuse(unsupported.at(), unsupported.reason());
+  }
 }
 
 report::RunResult not_loaded(const std::string& file, const InputError& error) {

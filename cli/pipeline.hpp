@@ -23,13 +23,17 @@ struct PipelineOptions {
 // Names of the passes of `lower`, for --dump-after, in order.
 std::vector<std::string_view> pass_names();
 
-// The kernel after a pass: "load" (verified, tile level) or "lower" (machine level).
+// The kernel after a pass: "load" (verified, tile level) or "lower" (machine level). Throws what lowering throws.
 Kernel kernel_after(std::string_view pass, const Scenario& scenario, std::vector<lower::Explanation>* explanations = nullptr);
 
 // Runs one scenario. What goes wrong becomes the result's status; nothing is thrown but std::bad_alloc.
 // `simulation` is asked once the scenario's profile is known.
 report::RunResult run_scenario(const Scenario& scenario, const std::string& file,
                                const std::function<sim::Options(const std::optional<std::string>&)>& simulation, const PipelineOptions& options);
+
+// Does something with a scenario's kernel; a refused lowering and what is unsupported end with a located message on standard
+// error and the exit code for it.
+int with_located_refusals(const Scenario& scenario, const std::function<int()>& work);
 
 // The result for a file that could not be loaded.
 report::RunResult not_loaded(const std::string& file, const InputError& error);

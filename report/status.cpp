@@ -113,16 +113,15 @@ int exit_of(const RunResult& run, bool failed_expectation) {
   return run.status != Status::clean || failed_expectation ? 1 : 0;
 }
 
-void check_expectation(RunResult& run, const Expect& expect) {
+// Whether everything expected came and nothing else; sentences for what the status alone does not tell.
+bool comes_true(RunResult& run, const Expect& expect) {
   const auto& findings = expect.lenient && run.profile == "lenient" ? *expect.lenient : expect.findings;
-  for (std::string& sentence : unmatched(run.findings, findings)) run.unmet.push_back(std::move(sentence));
+  run.unmet = unmatched(run.findings, findings);
   if (run.stated.first) run.unmet.push_back(fmt::format("{} does not hold", run.stated.first->against));
-  if (expect.status) {
-    if (*expect.status != name(run.status))
-      run.unmet.push_back(fmt::format("status {} was expected, the run ended with {}", *expect.status, name(run.status)));
-  } else if (run.status != Status::clean && run.status != Status::findings) {
-    run.unmet.push_back(fmt::format("the run ended with {}", name(run.status)));
-  }
+  if (expect.status && *expect.status != name(run.status))
+    run.unmet.push_back(fmt::format("status {} was expected, the run ended with {}", *expect.status, name(run.status)));
+  const bool good_status = expect.status || run.status == Status::clean || run.status == Status::findings;
+  return run.status != Status::error && good_status && run.unmet.empty();
 }
 
 }  // namespace
@@ -140,9 +139,9 @@ const Mismatch* RunResult::mismatch() const {
 std::vector<std::string> unmatched(std::span<const Finding> findings, std::span<const ExpectedFinding> expected) {
   const Matching matching(findings, expected);
   std::vector<std::string> sentences;
-  for (std::size_t entry : matching.left_over()) sentences.push_back(fmt::format("expected and not found: {}", text(expected[entry])));
+  for (std::size_t entry : matching.left_over()) sentences.push_back(fmt::format("not found: {}", text(expected[entry])));
   for (std::size_t i = 0; i < findings.size(); ++i)
-    if (counts(findings[i]) && !matching.is_expected(i)) sentences.push_back(fmt::format("found and not expected: {}", text(findings[i])));
+    if (counts(findings[i]) && !matching.is_expected(i)) sentences.push_back(fmt::format("not expected: {}", text(findings[i])));
   return sentences;
 }
 
@@ -155,8 +154,7 @@ void judge(RunResult& run, const Expect& expect, const JudgeOptions& options) {
     run.exit_code = exit_of(run, warned);
     return;
   }
-  check_expectation(run, expect);
-  run.as_expected = run.status != Status::error && run.unmet.empty();
+  run.as_expected = comes_true(run, expect);
   run.exit_code = run.as_expected ? 0 : exit_of(run, true);
 }
 

@@ -182,6 +182,18 @@ void write_unsupported(Page& page, const RunResult& run) {
 
 }  // namespace
 
+std::string unsupported_text(std::shared_ptr<const Kernel> kernel, SourceLoc at, std::string reason) {
+  RunResult run;
+  run.kernel = std::move(kernel);
+  run.reason = std::move(reason);
+  while (!run.reason.empty() && run.reason.back() == '\n') run.reason.pop_back();
+  if (at.line > 0) run.unsupported_at = at;
+  const TextOptions plain;
+  Page page(run, plain);
+  write_unsupported(page, run);
+  return std::move(page).take();
+}
+
 std::string lanes_text(std::uint32_t mask) {
   std::vector<std::string> parts;
   for (std::int64_t lane = 0; lane < 32;) {

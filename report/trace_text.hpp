@@ -3,11 +3,12 @@
 
 #include <string>
 
+#include "ir/kernel/kernel.hpp"
 #include "sim/trace/event.hpp"
 
 namespace tmemsim::report {
 
-std::string trace_header();                     // one line, names the columns
-std::string trace_line(const sim::Event& event);  // ends with a line end
+std::string trace_header();  // one line, names the columns
+std::string trace_line(const Kernel& kernel, const sim::Event& event);  // ends with a line end
 
 }  // namespace tmemsim::report

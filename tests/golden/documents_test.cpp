@@ -28,7 +28,9 @@ std::vector<std::string> lines_of(const std::string& text) {
 // "..." in the output stands for lines that the document leaves out.
 class Replay {
  public:
-  explicit Replay(std::vector<std::string> lines) : lines_(std::move(lines)) {}
+  explicit Replay(std::vector<std::string> lines) : lines_(std::move(lines)) {
+    fs::create_directories(workplace_.folder() / "build/demo");  // where scripts/demo lets the commands write
+  }
 
   std::string replayed() {
     bool fenced = false;

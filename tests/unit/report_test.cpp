@@ -264,7 +264,7 @@ TEST_CASE("The text names both instructions with their source lines") {
         "    rule: rule [PTX ISA 9.7.16]\n"
         "     fix: fix\n"
         "\n"
-        "expect: found and not expected: raw-st at program[1] with store, severity error, count 1\n"
+        "expect: not expected: raw-st at program[1] with store, severity error, count 1\n"
         "name: 1 error; 7 steps, 4 elements compared, holds for this schedule\n");
   CHECK(report::text(run, {.colour = true}).find("\x1b[1;31m") != std::string::npos);
   run.findings[0].severity = N;
