@@ -372,7 +372,31 @@ class Parser {
     } while (true);
     if (!shard_seen) fail(at_, "expected a shard S[...]");
   }
+  // A parenthesis with an axis in it: (1@laneid + 2@warpid + 64).
+  bool next_is_offset_sum() {
+    if (!next_is('(')) return false;
+    int depth = 0;
+    for (std::size_t k = at_; k < text_.size(); ++k) {
+      if (text_[k] == '(') ++depth;
+      if (text_[k] == ')' && --depth == 0) return false;
+      if (text_[k] == '@') return true;
+    }
+    return false;
+  }
+  void offset_sum(TileLayout& layout, bool negative, bool shard_seen) {
+    if (++depth_ > deepest) fail(at_, "the offset is nested too deeply");
+    need('(', "to open the offsets");
+    bool subtracted = take('-');
+    do {
+      skip_space();
+      offset_term(layout, negative != subtracted, at_, shard_seen);
+      subtracted = next_is('-');
+    } while (take('+') || take('-'));
+    need(')', "to close the offsets");
+    --depth_;
+  }
   void offset_term(TileLayout& layout, bool negative, std::size_t start, bool shard_seen) {
+    if (next_is_offset_sum()) return offset_sum(layout, negative, shard_seen);
     const std::string_view word = peek_word();
     if (!word.empty() && !names_.count(std::string(word))) {
       fail(start, shard_seen ? fmt::format("expected R[...] or an offset such as 5@warpid, found '{}'", word)

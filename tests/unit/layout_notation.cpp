@@ -41,6 +41,10 @@ TEST_CASE("notation: short forms mean the long ones", "[layout]") {
   same("64+S[8:4@laneid]+1@laneid", "S[8:4@laneid] + 1@laneid + 64");
   same("S[8:1] + 3 - 1 + 2@laneid", "S[8:1] + 2 + 2@laneid");
   same("S[(2+2*3):(8/4)]", "S[8:2]");
+  same("S[8:1] + (1@laneid + 2@warpid + 64)", "S[8:1] + 1@laneid + 2@warpid + 64");
+  same("S[8:1] - (1@laneid - 2@warpid - (3 + 1))", "S[8:1] - 1@laneid + 2@warpid + 4");
+  same("S[(8,):((4,\"laneid\"),)]", "S[8:4@laneid]");
+  same("Swizzle(3,3,3)", "Swizzle(3,3,3) o S[512:1]");
 }
 
 TEST_CASE("notation: names stand for integers", "[layout]") {
