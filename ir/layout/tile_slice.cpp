@@ -3,6 +3,7 @@
 #include <fmt/format.h>
 
 #include "ir/checked.hpp"
+#include "ir/layout/digit_map.hpp"
 #include "ir/layout/tile_algebra.hpp"
 
 namespace tmemsim {
@@ -78,11 +79,9 @@ std::optional<Reason> box_problem(std::span<const std::int64_t> shape, std::span
   return std::nullopt;
 }
 
-}  // namespace
-
-Result<TileLayout> slice(const TileLayout& layout, std::span<const std::int64_t> shape, std::span<const std::int64_t> begin,
-                         std::span<const std::int64_t> extent) {
-  if (auto reason = box_problem(shape, begin, extent)) return *reason;
+// Dimension by dimension, each over its own iters. Whatever this answers is right; it may refuse what is a layout all the same.
+Result<TileLayout> slice_by_iters(const TileLayout& layout, std::span<const std::int64_t> shape, std::span<const std::int64_t> begin,
+                                  std::span<const std::int64_t> extent) {
   const auto grouped = group(canonical(layout), shape);
   if (!grouped) return grouped.reason();
   TileLayout result = grouped->layout;
@@ -99,8 +98,63 @@ Result<TileLayout> slice(const TileLayout& layout, std::span<const std::int64_t>
     result.shard.insert(result.shard.end(), part->iters.begin(), part->iters.end());
     for (const AxisOffset& offset : part->offset) add_offset(result.offset, offset.axis, offset.value);
   }
-  std::erase_if(result.offset, [](const AxisOffset& offset) { return offset.value == 0; });
-  std::sort(result.offset.begin(), result.offset.end(), [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
+  return result;
+}
+
+// Decided by looking at every element of the box.
+Result<TileLayout> slice_by_elements(const TileLayout& layout, std::span<const std::int64_t> shape, std::span<const std::int64_t> begin,
+                                     std::span<const std::int64_t> extent, std::int64_t elements) {
+  const DigitMap whole = digit_map(layout);
+  const auto found = recover(elements, [&](std::int64_t y) {
+    std::int64_t x = 0, weight = 1;
+    for (std::size_t d = shape.size(); d > 0; --d) {
+      x += (begin[d - 1] + y % extent[d - 1]) * weight;
+      y /= extent[d - 1];
+      weight *= shape[d - 1];
+    }
+    return evaluate(whole, x);
+  });
+  if (!found) return found.reason();
+  auto result = tile_layout(*found);
+  if (!result) return result;
+  result->replica = layout.replica;
+  result->swizzle = layout.swizzle;
+  return result;
+}
+
+std::vector<std::int64_t> coordinate_in_box(std::int64_t y, std::span<const std::int64_t> begin, std::span<const std::int64_t> extent) {
+  std::vector<std::int64_t> coordinate(extent.size());
+  for (std::size_t d = extent.size(); d > 0; --d) {
+    coordinate[d - 1] = begin[d - 1] + y % extent[d - 1];
+    y /= extent[d - 1];
+  }
+  return coordinate;
+}
+
+}  // namespace
+
+Result<TileLayout> slice(const TileLayout& layout, std::span<const std::int64_t> shape, std::span<const std::int64_t> begin,
+                         std::span<const std::int64_t> extent) {
+  if (auto reason = box_problem(shape, begin, extent)) return *reason;
+  std::int64_t total = 1, elements = 1;
+  for (std::size_t d = 0; d < shape.size(); ++d) {
+    total = saturating_mul(total, shape[d]);
+    elements = saturating_mul(elements, extent[d]);
+  }
+  if (total != size(layout)) return Reason{fmt::format("the layout has {} elements, shape {} has {}", size(layout), shape_text(shape), total), {}, {}, {}};
+  Result<TileLayout> result = slice_by_iters(layout, shape, begin, extent);
+  constexpr std::int64_t most_elements = std::int64_t{1} << 16;
+  if (!result && elements <= most_elements) {
+    Reason reason = result.reason();
+    result = slice_by_elements(layout, shape, begin, extent, elements);
+    if (!result) {
+      if (!result.reason().coordinate.empty()) reason.coordinate = coordinate_in_box(result.reason().coordinate.front(), begin, extent);
+      return reason;
+    }
+  }
+  if (!result) return result;
+  std::erase_if(result->offset, [](const AxisOffset& offset) { return offset.value == 0; });
+  std::sort(result->offset.begin(), result->offset.end(), [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
   return result;
 }
 

@@ -226,3 +226,44 @@ TEST_CASE("replicas are sets", "[layout]") {
   CHECK(compare("S[2:100] + R[2:-4] + 4", "S[2:100] + R[2:4]") == Answer::yes);
   CHECK(compare("S[2:100] + R[2:-4]", "S[2:100] + R[2:4]") == Answer::no);
 }
+
+TEST_CASE("slice: every part that is a layout, and no other", "[layout][property]") {
+  Random random(9);
+  int found = 0, refused = 0;
+  for (int run = 0; run < scaled(4000); ++run) {
+    const TileLayout layout = random_layout(random);
+    // A shape with the layout's size: its extents, some of them taken together, or one dimension.
+    std::vector<std::int64_t> shape;
+    for (const Iter& iter : layout.shard) {
+      if (!shape.empty() && pick(random, 0, 1) == 0) shape.back() *= iter.extent;
+      else shape.push_back(iter.extent);
+    }
+    if (pick(random, 0, 3) == 0) std::reverse(shape.begin(), shape.end());
+    std::vector<std::int64_t> begin, extent;
+    std::int64_t elements = 1;
+    for (const std::int64_t length : shape) {
+      begin.push_back(pick(random, 0, length - 1));
+      extent.push_back(pick(random, 1, length - begin.back()));
+      elements *= extent.back();
+    }
+    const auto whole_index = [&](std::int64_t y) {
+      std::int64_t x = 0, weight = 1;
+      for (std::size_t d = shape.size(); d > 0; --d, weight *= shape[d]) {
+        x += (begin[d - 1] + y % extent[d - 1]) * weight;
+        y /= extent[d - 1];
+      }
+      return x;
+    };
+    const auto part = slice(layout, shape, begin, extent);
+    const auto truth = recover(elements, [&](std::int64_t y) { return naive(layout, whole_index(y)); });
+    INFO(to_string(layout) << " as " << shape_text(shape) << " from " << shape_text(begin) << " extent " << shape_text(extent));
+    REQUIRE(part.has_value() == (truth && tile_layout(*truth)));  // a digit may move on one axis only
+    (part ? found : refused) += 1;
+    if (!part) continue;
+    bool good = size(*part) == elements;
+    for (std::int64_t y = 0; y < elements; ++y) good = good && naive_set(*part, y) == naive_set(layout, whole_index(y));
+    REQUIRE(good);
+  }
+  CHECK(found > 0);
+  CHECK(refused > 0);
+}

@@ -104,6 +104,8 @@ TEST_CASE("unpack splits elements and pack merges them", "[layout]") {
   CHECK(canonical(*again) == canonical(layout));
   CHECK_FALSE(pack(layout, 2));
   CHECK_FALSE(unpack(layout_of("Swizzle(3,3,3) o S[512:1]"), 3));
+  CHECK(text_of(pack(layout_of("Swizzle(4,3,3) o S[1024:1]"), 2)) == "Swizzle(3,3,3) o S[512:1]");
+  CHECK(text_of(unpack(layout_of("Swizzle(3,3,3) o S[512:1]"), 2)) == "Swizzle(4,3,3) o S[(512,2):(2,1)]");
   CHECK_FALSE(pack(layout_of("Swizzle(0,3,3) o S[64:1]"), 2));
   CHECK(text_of(unpack(layout_of("S[(128,8):(1@TLane,1@TCol)]"), 2)) == "S[(128,8,2):(1@TLane,2@TCol,1@TCol)]");
 }

@@ -311,6 +311,17 @@ TEST_CASE("nested: recast keeps the bits", "[layout][nested][property]") {
   CHECK_FALSE(recast(IndexSwizzle{3, 1, 3}, 8, 64));
 }
 
+TEST_CASE("nested: copies stand outside in a blocked product and inside in a raked one", "[layout][nested]") {
+  // 4 elements, 2 copies: blocked 0 1 2 3 | 4 5 6 7, raked 0 4 1 5 2 6 3 7.
+  const auto blocked = blocked_product(nested("4:1"), nested("2:1")), raked = raked_product(nested("4:1"), nested("2:1"));
+  REQUIRE(blocked);
+  REQUIRE(raked);
+  for (std::int64_t x = 0; x < 8; ++x) {
+    CHECK(text(crd2idx(IntTuple(x), *blocked)) == std::to_string(x));
+    CHECK(text(crd2idx(IntTuple(x), *raked)) == std::to_string(x / 2 + 4 * (x % 2)));
+  }
+}
+
 TEST_CASE("nested: construction", "[layout][nested]") {
   CHECK(text(make_layout(tuple("(4,(2,8))"))) == "(4,(2,8)):(1,(4,8))");
   CHECK(text(make_ordered_layout(tuple("(4,8,2)"), tuple("(2,0,1)"))) == "(4,8,2):(16,1,8)");
