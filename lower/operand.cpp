@@ -104,6 +104,9 @@ Result<Operand> operand_of(const Kernel& kernel, const Region& region, const Thr
   operand.begin.assign(buffer.shape.size(), 0);
   operand.extents = buffer.shape;
   TileLayout layout = layout_of(buffer);
+  for (const Iter& iter : layout.shard) operand.named.set(static_cast<std::size_t>(iter.axis));
+  for (const Iter& iter : layout.replica) operand.named.set(static_cast<std::size_t>(iter.axis));
+  for (const AxisOffset& offset : layout.offset) operand.named.set(static_cast<std::size_t>(offset.axis));
   if (region.box.empty()) {
     take_layout(operand, std::move(layout));
     return operand;

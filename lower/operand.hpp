@@ -32,6 +32,7 @@ struct Operand {
   Point offset{};
   std::vector<Moving> moving;
   std::optional<Swizzle> swizzle;
+  AxisSet named{};                       // axes that the buffer's layout speaks about, also where the region has one coordinate there
 
   std::int64_t elements() const;
   std::vector<std::int64_t> shape() const;  // extents without unit dimensions

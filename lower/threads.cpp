@@ -105,8 +105,21 @@ std::int64_t number_of(const Field& field, std::int64_t tid) {
   return tid / field.unit % (field.end / field.unit) * field.unit - field.offset;
 }
 
-// What a field holds below digit k: the remainder by the next larger stride.
-std::int64_t modulus(const Field& field, std::size_t k) { return k == 0 ? 0 : field.digits[k - 1].stride; }
+// What a field holds below its first k digits is the remainder by the stride of each in turn. A remainder by a multiple of the
+// next one changes nothing.
+std::vector<std::int64_t> remainders(const Field& field, std::size_t k) {
+  std::vector<std::int64_t> result;
+  for (std::size_t d = 0; d < k; ++d) {
+    while (!result.empty() && result.back() % field.digits[d].stride == 0) result.pop_back();
+    result.push_back(field.digits[d].stride);
+  }
+  return result;
+}
+
+std::int64_t remainder(std::int64_t number, const std::vector<std::int64_t>& moduli) {
+  for (const std::int64_t modulus : moduli) number %= modulus;
+  return number;
+}
 
 std::optional<Reason> digits_overlap(Field& field) {
   std::sort(field.digits.begin(), field.digits.end(), [](const OwnerDigit& a, const OwnerDigit& b) { return a.stride > b.stride; });
@@ -142,7 +155,7 @@ void merge_neighbours(std::vector<Field>& fields) {
 }
 
 // The fields that the axes name and, between them, the free ones.
-Result<std::vector<Field>> fields_of(const std::vector<AxisDigit>& digits, const Point& offset, std::int64_t cta_threads) {
+Result<std::vector<Field>> fields_of(const std::vector<AxisDigit>& digits, const Point& offset, AxisSet named, std::int64_t cta_threads) {
   std::vector<Field> fields;
   for (const AxisFacts& axis : axis_table) {
     if (!axis.thread) continue;
@@ -151,7 +164,7 @@ Result<std::vector<Field>> fields_of(const std::vector<AxisDigit>& digits, const
       if (digit.axis == axis.axis) field.digits.push_back({digit.extent, digit.stride, digit.key, digit.replica});
     }
     field.offset = at(offset, axis.axis);
-    if (field.digits.empty() && field.offset == 0) continue;
+    if (field.digits.empty() && field.offset == 0 && !named.test(static_cast<std::size_t>(axis.axis))) continue;
     const AxisSpan span = span_of(axis.axis, cta_threads);
     if (span.unit == 0) return Reason{fmt::format("axis {} places registers in other CTAs; a copy stays within one", axis.name), {}, {}, {}};
     field.unit = span.unit;
@@ -186,19 +199,17 @@ Result<std::vector<Field>> fields_of(const std::vector<AxisDigit>& digits, const
 }  // namespace
 
 struct Owners::Condition {
-  enum class Kind : std::uint8_t { at_least_zero, less, equal, first };
+  enum class Kind : std::uint8_t { at_least_offset, at_offset, less, equal, first };
   const Field* field;
   Kind kind;
-  std::int64_t modulus, divisor, limit;
+  std::vector<std::int64_t> moduli;
+  std::int64_t divisor, limit;
 
-  std::int64_t number(std::int64_t tid) const {
-    std::int64_t value = number_of(*field, tid);
-    if (modulus != 0) value %= modulus;
-    return value / divisor;
-  }
+  std::int64_t number(std::int64_t tid) const { return remainder(number_of(*field, tid), moduli) / divisor; }
   bool holds(std::int64_t tid) const {
     switch (kind) {
-      case Kind::at_least_zero: return number_of(*field, tid) >= 0;
+      case Kind::at_least_offset: return number_of(*field, tid) >= 0;
+      case Kind::at_offset: return number_of(*field, tid) == 0;
       case Kind::less: return number(tid) < limit;
       case Kind::equal:
       case Kind::first: return number(tid) == limit;
@@ -209,37 +220,37 @@ struct Owners::Condition {
 
 std::int64_t Owners::value(const Field& field, std::size_t digit, std::int64_t tid) const {
   std::int64_t number = number_of(field, tid);
-  if (const std::int64_t m = modulus(field, digit); m != 0) number %= m;
+  for (std::size_t above = 0; above < digit; ++above) number %= field.digits[above].stride;
   return number / field.digits[digit].stride;
 }
 
 namespace {
 
-// ((field - offset) % modulus) / divisor for the executing thread.
-Expr digit_expr(const Field& field, const Threads& threads, std::int64_t modulus, std::int64_t divisor) {
+// ((field - offset) % moduli) / divisor for the executing thread.
+Expr digit_expr(const Field& field, const Threads& threads, const std::vector<std::int64_t>& moduli, std::int64_t divisor) {
   const FieldValue value = value_of(field, threads);
-  if (value.base.as_constant()) {
-    std::int64_t number = value.constant;
-    if (modulus != 0) number %= modulus;
-    return Expr(number / divisor);
-  }
-  // Everything is a multiple of the factor: count in its units as long as that divides evenly.
+  if (value.base.as_constant()) return Expr(remainder(value.constant, moduli) / divisor);
+  // Everything is a multiple of the factor: count in its units.
   const std::int64_t unit = value.factor;
   Expr expr = sum(value.base, Expr(value.constant / unit));
-  const bool in_range = value.low >= 0 && (modulus == 0 || value.high < modulus);
-  const std::int64_t scaled_modulus = modulus / unit, scaled_divisor = divisor / unit;
-  if (modulus != 0 && !in_range && scaled_divisor != 0 && scaled_modulus % scaled_divisor == 0 && value.low >= 0) {
-    expr = Expr::binary(ExprOp::div, expr, Expr(scaled_divisor));
-    return Expr::binary(ExprOp::mod, expr, Expr(scaled_modulus / scaled_divisor));
+  std::int64_t high = value.high;
+  for (std::size_t k = 0; k < moduli.size(); ++k) {
+    if (value.low >= 0 && high < moduli[k]) continue;
+    const bool is_last = k + 1 == moduli.size();
+    if (is_last && value.low >= 0 && moduli[k] % divisor == 0) {
+      expr = Expr::binary(ExprOp::div, expr, Expr(divisor / unit));
+      return Expr::binary(ExprOp::mod, expr, Expr(moduli[k] / divisor));
+    }
+    expr = Expr::binary(ExprOp::mod, expr, Expr(moduli[k] / unit));
+    high = moduli[k] - 1;
   }
-  if (modulus != 0 && !in_range) expr = Expr::binary(ExprOp::mod, expr, Expr(scaled_modulus));
-  return Expr::binary(ExprOp::div, expr, Expr(scaled_divisor));
+  return Expr::binary(ExprOp::div, expr, Expr(divisor / unit));
 }
 
 }  // namespace
 
 Expr Owners::value(const Field& field, std::size_t top, std::size_t bottom) const {
-  return digit_expr(field, threads_, modulus(field, top), field.digits[bottom].stride);
+  return digit_expr(field, threads_, remainders(field, top), field.digits[bottom].stride);
 }
 
 std::vector<Owners::Condition> Owners::conditions(bool once) const {
@@ -248,23 +259,24 @@ std::vector<Owners::Condition> Owners::conditions(bool once) const {
   for (const Field& field : fields_) {
     if (field.free) {
       const bool lane_is_elected = threads_.elect && field.unit == 1;
-      if (once && !lane_is_elected) result.push_back({&field, Kind::first, 0, field.unit, number_of(field, threads_.first()) / field.unit});
+      if (once && !lane_is_elected) result.push_back({&field, Kind::first, {}, field.unit, number_of(field, threads_.first()) / field.unit});
       continue;
     }
-    if (field.offset > 0) result.push_back({&field, Kind::at_least_zero, 0, 1, 0});
+    if (field.digits.empty()) {
+      result.push_back({&field, Kind::at_offset, {}, 1, 0});
+      continue;
+    }
+    if (field.offset > 0) result.push_back({&field, Kind::at_least_offset, {}, 1, 0});
     for (std::size_t k = 0; k < field.digits.size(); ++k) {
       const OwnerDigit& digit = field.digits[k];
       if (once && digit.replica) {
-        result.push_back({&field, Kind::equal, modulus(field, k), digit.stride, 0});
+        result.push_back({&field, Kind::equal, remainders(field, k), digit.stride, 0});
       } else {
-        result.push_back({&field, Kind::less, modulus(field, k), digit.stride, digit.extent});
+        result.push_back({&field, Kind::less, remainders(field, k), digit.stride, digit.extent});
       }
     }
-    const std::int64_t lowest = field.digits.empty() ? 0 : field.digits.back().stride;
-    if (field.digits.empty()) {
-      result.push_back({&field, Kind::equal, 0, 1, 0});
-    } else if (lowest > field.unit) {
-      result.push_back({&field, Kind::equal, lowest, field.unit, 0});
+    if (field.digits.back().stride > field.unit) {
+      result.push_back({&field, Kind::equal, remainders(field, field.digits.size()), field.unit, 0});
     }
   }
   return result;
@@ -293,13 +305,13 @@ std::optional<Expr> Owners::guard(bool once) const {
     if (always) continue;
     const Field& field = *condition.field;
     Expr test(0);
-    if (condition.kind == Condition::Kind::at_least_zero) {
+    if (condition.kind == Condition::Kind::at_least_offset || condition.kind == Condition::Kind::at_offset) {
       Field whole = field;
       whole.offset = 0;
-      test = Expr::binary(ExprOp::ge, digit_expr(whole, threads_, 0, field.unit), Expr(field.offset / field.unit));
+      test = Expr::binary(condition.kind == Condition::Kind::at_offset ? ExprOp::eq : ExprOp::ge, digit_expr(whole, threads_, {}, field.unit), Expr(field.offset / field.unit));
     } else {
       const ExprOp compare = condition.kind == Condition::Kind::less ? ExprOp::lt : ExprOp::eq;
-      test = Expr::binary(compare, digit_expr(field, threads_, condition.modulus, condition.divisor), Expr(condition.limit));
+      test = Expr::binary(compare, digit_expr(field, threads_, condition.moduli, condition.divisor), Expr(condition.limit));
     }
     result = result ? Expr::binary(ExprOp::bit_and, *result, test) : test;
   }
@@ -320,10 +332,10 @@ std::string Owners::describe_owner() const {
   return text;
 }
 
-Result<Owners> Owners::of(const Threads& threads, const std::vector<AxisDigit>& digits, const Point& offset, bool all_replicas) {
+Result<Owners> Owners::of(const Threads& threads, const std::vector<AxisDigit>& digits, const Point& offset, AxisSet named, bool all_replicas) {
   Owners owners;
   owners.threads_ = threads;
-  auto fields = fields_of(digits, offset, threads.cta_warps * warp_threads);
+  auto fields = fields_of(digits, offset, named, threads.cta_warps * warp_threads);
   if (!fields) return fields.reason();
   owners.fields_ = std::move(*fields);
   if (threads.elect && !owners.fields_.front().free) {

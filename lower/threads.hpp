@@ -1,6 +1,7 @@
 // The threads that execute a primitive, and who of them owns what a register layout places on thread axes.
 #pragma once
 
+#include <bitset>
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -34,6 +35,8 @@ std::string describe(const Threads& threads);  // "warps 4..7", "warp 0, lanes 0
 // The expression with the coordinates that all threads agree on as constants.
 Expr specialised(const Expr& expr, const Threads& threads);
 
+using AxisSet = std::bitset<axis_count>;
+
 // A digit of an element's index that a register layout puts on a thread axis.
 struct AxisDigit {
   std::int64_t extent = 1, stride = 1;  // in units of the axis; extent >= 2, stride > 0
@@ -62,8 +65,9 @@ struct Field {
 class Owners {
  public:
   // Reason: axes that contradict each other, digits that overlap, an owner that does not execute the statement.
-  // With `all_replicas` every replica has to have its threads, otherwise the first one.
-  static Result<Owners> of(const Threads& threads, const std::vector<AxisDigit>& digits, const Point& offset, bool all_replicas);
+  // `named` are the axes that the layout speaks about, with or without digits. With `all_replicas` every replica has to have
+  // its threads, otherwise the first one.
+  static Result<Owners> of(const Threads& threads, const std::vector<AxisDigit>& digits, const Point& offset, AxisSet named, bool all_replicas);
 
   const Threads& threads() const { return threads_; }
   const std::vector<Field>& fields() const { return fields_; }

@@ -177,7 +177,7 @@ Outcome plan_regions(const Request& request, const Region& dst, const Region& sr
 
   const auto partition = partition_of(*local, *memory, is_load);
   if (!partition) return Declined{"regions", partition.reason().text, {}};
-  const auto owners = Owners::of(request.threads, partition->owners, partition->owner_offset, is_load);
+  const auto owners = Owners::of(request.threads, partition->owners, partition->owner_offset, local->named, is_load);
   if (!owners) return Declined{"ownership", owners.reason().text, {}};
   if (!is_load) {
     if (const auto problem = memory_collides(*partition, memory->bits)) return Declined{"width", *problem, {}};

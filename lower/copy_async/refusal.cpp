@@ -32,10 +32,7 @@ struct Element {
 
 Element element(const Operand& local, const Operand& tmem, const Threads& threads, std::int64_t index) {
   const Point owner = place_of(local, index), cell = place_of(tmem, index);
-  const auto named = [&](Axis axis) {
-    const auto on_axis = [&](const Iter& iter) { return iter.axis == axis; };
-    return at(local.offset, axis) != 0 || std::any_of(local.shard.begin(), local.shard.end(), on_axis);
-  };
+  const auto named = [&](Axis axis) { return local.named.test(static_cast<std::size_t>(axis)); };
   Element result;
   result.index = index;
   std::int64_t lane = threads.first_lane, warp = threads.first_warp;  // what the layout does not say
@@ -105,6 +102,8 @@ bool works(const Operand& local, const Operand& tmem, const Threads& threads, co
   Operand tried = local;
   tried.shard = layout.shard;
   std::erase_if(tried.shard, [](const Iter& iter) { return iter.extent == 1; });
+  tried.named.reset();
+  for (const Iter& iter : layout.shard) tried.named.set(static_cast<std::size_t>(iter.axis));
   tried.replica.clear();
   tried.offset = {};
   for (const AxisOffset& offset : layout.offset) at(tried.offset, offset.axis) = offset.value;

@@ -194,7 +194,9 @@ std::optional<Unrelated> rows_collide(std::vector<Row> rows, bool is_load) {
 // The warps that take part, with the cell at which their rows begin.
 std::optional<Unrelated> place_warps(const Owners& owners, const Digits& digits, const Threads& threads, bool is_load, Relation& relation) {
   std::int64_t lowest = 0, highest = 0;   // lanes of the rows of a warp, relative to its beginning, all threads included
+  std::int64_t last_column = 0;
   for (const Row& row : relation.rows) {
+    last_column = std::max<std::int64_t>(last_column, row.column);
     lowest = std::min<std::int64_t>(lowest, row.lane);
     highest = std::max<std::int64_t>(highest, row.lane);
   }
@@ -226,6 +228,9 @@ std::optional<Unrelated> place_warps(const Owners& owners, const Digits& digits,
       continue;
     }
     if (bits % register_bits != 0) return no("registers", fmt::format("warp {} begins at bit {} of a cell", warp, bits % register_bits));
+    if (bits < 0 || bits / register_bits + last_column >= tcgen05::columns) {
+      return no("quadrant", fmt::format("warp {} holds column {}, but tensor memory has {} columns", warp, bits / register_bits + last_column, tcgen05::columns));
+    }
     if (!stored.insert({lane, bits}).second && !is_load) continue;   // another warp stores the same cells
     const auto base_lane = static_cast<std::int32_t>(lane - own);
     auto base = std::find(relation.base_lanes.begin(), relation.base_lanes.end(), base_lane);
@@ -262,7 +267,7 @@ std::variant<Relation, Unrelated> relate(const Operand& local, const Operand& tm
   Relation relation;
   RowPattern pattern;
   if (auto problem = to_whole_registers(digits, local.bits, pattern.packed)) return *problem;
-  const auto owners = Owners::of(threads, digits.owners, digits.owner_offset, is_load);
+  const auto owners = Owners::of(threads, digits.owners, digits.owner_offset, local.named, is_load);
   if (!owners) return no("ownership", owners.reason().text);
   if (auto problem = pattern_of(*owners, digits, pattern)) return *problem;
   const auto type = type_of(pattern);

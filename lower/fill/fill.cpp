@@ -65,7 +65,7 @@ Outcome fill_registers(const Request& request, const Region& dst) {
   };
   for (const Iter& iter : local->shard) sort_in(iter, false);
   for (const Iter& iter : local->replica) sort_in(iter, true);
-  const auto owners = Owners::of(request.threads, owned, offset, true);
+  const auto owners = Owners::of(request.threads, owned, offset, local->named, true);
   if (!owners) return Declined{"ownership", owners.reason().text, {}};
 
   std::map<std::int64_t, Word> words;

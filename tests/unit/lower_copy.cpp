@@ -94,6 +94,13 @@ TEST_CASE("copy/reg: parts of buffers", "[lower]") {
   exact({.mem_shape = "32, 8", .reg_shape = "128, 8", .reg_layout = "S[(128,8):(1@tid_in_wg,1)]", .reg_box = "[64:96, 0:8]", .at = "warp 2", .warps = 4}, 16);
 }
 
+TEST_CASE("copy/reg: one row belongs to one thread", "[lower]") {
+  const Tile row{.mem_shape = "8", .reg_shape = "32, 8", .reg_layout = "S[(32,8):(1@laneid,1)]", .reg_box = "[0, 0:8]"};
+  exact(row, 16);
+  CHECK_THAT(tests::instructions(tests::lowered_kernel(text_of(row, true))), contains("if lane == 0\n"));
+  exact({.mem_shape = "3, 4", .reg_shape = "4, 2", .reg_layout = "S[(4,2):(1,2@wid_in_wg)]", .mem_box = "[1:2, 0:4]", .reg_box = "[0:4, 0:1]", .at = "warpgroup 0", .warps = 4}, 16);
+}
+
 TEST_CASE("copy/reg: elements of 4, 6, 8 and 64 bits", "[lower]") {
   exact({.dtype = "e2m1", .mem_shape = "32, 32", .reg_shape = "32, 32", .reg_layout = "S[(32,32):(1@laneid,1)]"}, 16);
   exact({.dtype = "e2m1", .mem_shape = "32, 6", .reg_shape = "32, 6", .reg_layout = "S[(32,6):(1@laneid,1)]"}, 1);
