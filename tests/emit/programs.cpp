@@ -191,7 +191,7 @@ TEST_CASE("every kind of statement assembles, with and without the register dump
     const std::string text = emit::cuda(kernel(everything), {dump});
     CHECK((text.find("R.registers.npy") != std::string::npos) == dump);
     if (!tests::have_nvcc()) continue;
-    const tests::Compiled compiled = tests::compile(text, "90", true);
+    const tests::Compiled compiled = tests::compile(text, "90", dump);
     INFO(compiled.log);
     REQUIRE(compiled.ok);
     for (const std::string_view part :
@@ -253,7 +253,7 @@ program {
 )"));
   CHECK(text.find("elect.sync _|p") == std::string::npos);
   if (!tests::have_nvcc()) return;
-  const tests::Compiled compiled = tests::compile(text, "80", true);
+  const tests::Compiled compiled = tests::compile(text, "80");
   INFO(compiled.log);
   CHECK(compiled.ok);
 }

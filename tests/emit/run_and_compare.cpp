@@ -1,4 +1,4 @@
-#include "tests/emit/host_run.hpp"
+#include "tests/emit/run_and_compare.hpp"
 
 #include <fmt/format.h>
 
@@ -10,6 +10,7 @@
 #include "ir/npy.hpp"
 #include "sim/sim.hpp"
 #include "tests/catch.hpp"
+#include "tests/paths.hpp"
 #include "tests/temporary_folder.hpp"
 
 namespace tmemsim::tests {
@@ -133,25 +134,29 @@ std::size_t compare_cells(const Kernel& kernel, const Image& image, const std::f
 
 }  // namespace
 
-Compared run_on_host(const std::vector<CorpusKernel>& corpus, Check check) {
+bool can_run(emit::Backend backend) {
+  const auto succeeds = [](const std::string& call) { return std::system((call + " > /dev/null 2>&1").c_str()) == 0; };
+  if (backend == emit::Backend::host) return succeeds("c++ --version");
+  return nvcc[0] != '\0' && succeeds("nvidia-smi");
+}
+
+Compared run_and_compare(const std::vector<Sample>& samples, emit::Backend backend, Check check) {
   const TemporaryFolder folder;
   std::vector<Kernel> kernels;
-  for (const CorpusKernel& each : corpus) kernels.push_back(each.kernel);
-  const std::string source = folder.write("k.cpp", emit::cuda_batch(kernels, {true, emit::Backend::host})).string();
+  for (const Sample& sample : samples) kernels.push_back(sample.kernel);
+  const std::string source = folder.write("k.cu", emit::cuda_batch(kernels, {true, backend})).string();
   const std::string program = folder / "k", log = folder / "log";
   const auto run = [&](const std::string& call) { return std::system(fmt::format("{} > {} 2>&1", call, log).c_str()); };
-  if (run("c++ --version") != 0) {
-    WARN("no host compiler c++: not run");
-    return {};
-  }
-  const int built =
-      run(fmt::format("c++ -std=c++17 -O1 -pthread -Wall -Wextra -Werror -Wno-unknown-pragmas {} -o {}", source, program));
+  const std::string compiler = backend == emit::Backend::host
+                                   ? "c++ -O1 -pthread -Wall -Wextra -Werror -Wno-unknown-pragmas -x c++"
+                                   : fmt::format("{} -arch=native", nvcc);
+  const int built = run(fmt::format("{} -std=c++17 {} -o {}", compiler, source, program));
   INFO(read_file(log));
   REQUIRE(built == 0);
   Compared compared;
-  for (std::size_t i = 0; i < corpus.size(); ++i) {
-    CAPTURE(corpus[i].name);
-    const Kernel& kernel = corpus[i].kernel;
+  for (std::size_t i = 0; i < samples.size(); ++i) {
+    CAPTURE(samples[i].name);
+    const Kernel& kernel = samples[i].kernel;
     const std::filesystem::path in = folder / fmt::format("in{}", i), out = folder / fmt::format("out{}", i);
     write_inputs(kernel, in);
     const int status = run(fmt::format("timeout 60 {} {} {} {}", program, i, in.string(), out.string()));

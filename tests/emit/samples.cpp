@@ -1,4 +1,4 @@
-#include "tests/emit/corpus.hpp"
+#include "tests/emit/samples.hpp"
 
 #include <algorithm>
 #include <filesystem>
@@ -8,22 +8,22 @@
 
 namespace tmemsim::tests {
 
-std::vector<CorpusKernel> clean_corpus(const std::string& folder) {
+std::vector<Sample> clean_scenarios(const std::string& folder) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(source_dir) + "/scenarios/" + folder)) {
     if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
-  std::vector<CorpusKernel> corpus;
+  std::vector<Sample> samples;
   for (const std::string& file : files) {
     for (Scenario& scenario : load_scenarios(file)) {
       if (scenario.expect.status || !scenario.expect.findings.empty()) continue;
       Kernel kernel = lower::lower(scenario.kernel);
       verify(kernel, Level::machine);
-      corpus.push_back({std::filesystem::path(file).filename().string() + " " + scenario.instance, std::move(kernel)});
+      samples.push_back({std::filesystem::path(file).filename().string() + " " + scenario.instance, std::move(kernel)});
     }
   }
-  return corpus;
+  return samples;
 }
 
 }  // namespace tmemsim::tests
