@@ -16,6 +16,7 @@ void add_lower(CLI::App& app, Chosen& chosen);
 void add_emit(CLI::App& app, Chosen& chosen);
 void add_trace(CLI::App& app, Chosen& chosen);
 void add_layout(CLI::App& app, Chosen& chosen);
+void add_atom(CLI::App& app, Chosen& chosen);
 void add_facts(CLI::App& app, Chosen& chosen);    // explain, ops, schema, new
 
 }  // namespace tmemsim::cli

@@ -39,6 +39,7 @@ void describe(CLI::App& app, Chosen& chosen) {
   add_emit(app, chosen);
   add_trace(app, chosen);
   add_layout(app, chosen);
+  add_atom(app, chosen);
   add_facts(app, chosen);
   add_examples(app, {"tmemsim run scenarios/seeds/tmem_roundtrip_f16.yaml", "tmemsim explain raw-st", "tmemsim new my_kernel"});
 }

@@ -3,6 +3,7 @@
 
 #include <vector>
 
+#include "tests/conformance/atom_cases.hpp"
 #include "tests/conformance/case.hpp"
 #include "tests/conformance/layout_cases.hpp"
 #include "tests/conformance/lowering_cases.hpp"
@@ -10,7 +11,8 @@
 namespace tmemsim::conformance {
 
 inline const std::vector<Runner>& runners() {
-  static const std::vector<Runner> table{{is_layout_case, run_layout_case}, {is_lowering_case, run_lowering_case}};
+  static const std::vector<Runner> table{{is_layout_case, run_layout_case}, {is_lowering_case, run_lowering_case},
+                                         {is_atom_case, run_atom_case}};
   return table;
 }
 
