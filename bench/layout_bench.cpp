@@ -47,12 +47,16 @@ void equality_of_128x512(benchmark::State& state, const std::string& a, const st
   const TileLayout left = layout_of(a), right = layout_of(b);
   for (auto step : state) benchmark::DoNotOptimize(same_map(left, right));
 }
-BENCHMARK_CAPTURE(equality_of_128x512, same, "S[(128,512):(1@TLane,1@TCol)]", "S[(4,2,16,8,64):(32@TLane,16@TLane,1@TLane,64@TCol,1@TCol)]");
-BENCHMARK_CAPTURE(equality_of_128x512, different, "S[(128,512):(1@TLane,1@TCol)]", "S[(2,4,16,512):(16@TLane,32@TLane,1@TLane,1@TCol)]");
-BENCHMARK_CAPTURE(equality_of_128x512, swizzled, "mma_shared_layout(f16, 3, (128, 512))", "Swizzle(3,3,3) o S[(16,8,8,64):(512,64,8192,1)]");
+BENCHMARK_CAPTURE(equality_of_128x512, same, "S[(128,512):(1@TLane,1@TCol)]",
+                  "S[(4,2,16,8,64):(32@TLane,16@TLane,1@TLane,64@TCol,1@TCol)]");
+BENCHMARK_CAPTURE(equality_of_128x512, different, "S[(128,512):(1@TLane,1@TCol)]",
+                  "S[(2,4,16,512):(16@TLane,32@TLane,1@TLane,1@TCol)]");
+BENCHMARK_CAPTURE(equality_of_128x512, swizzled, "mma_shared_layout(f16, 3, (128, 512))",
+                  "Swizzle(3,3,3) o S[(16,8,8,64):(512,64,8192,1)]");
 
 void parse_notation(benchmark::State& state) {
-  for (auto step : state) benchmark::DoNotOptimize(parse_layout("S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[2:4@warpid] + 5@warpid"));
+  for (auto step : state)
+    benchmark::DoNotOptimize(parse_layout("S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[2:4@warpid] + 5@warpid"));
 }
 BENCHMARK(parse_notation);
 

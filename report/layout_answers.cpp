@@ -91,7 +91,9 @@ Extents coordinate_of(std::int64_t x, const Extents& shape) {
   return coordinate;
 }
 
-std::string element_text(std::int64_t x, const Extents& shape) { return shape.empty() ? std::to_string(x) : shape_text(coordinate_of(x, shape)); }
+std::string element_text(std::int64_t x, const Extents& shape) {
+  return shape.empty() ? std::to_string(x) : shape_text(coordinate_of(x, shape));
+}
 
 // A shape that was given fits; without one the elements are numbered.
 void check_shape(const std::string& text, const TileLayout& layout, const Extents& shape) {
@@ -105,19 +107,32 @@ std::int64_t index_of(const std::string& text, const Extents& coordinate, const 
     if (coordinate[0] < 0) complain(text, Reason{"elements count from 0", {}, {}, {}});
     return coordinate[0];
   }
-  if (coordinate.size() != shape.size()) complain(text, Reason{fmt::format("coordinate {} does not have the rank of shape {}", shape_text(coordinate), shape_text(shape)), {}, {}, {}});
+  if (coordinate.size() != shape.size())
+    complain(text,
+             Reason{fmt::format("coordinate {} does not have the rank of shape {}", shape_text(coordinate), shape_text(shape)),
+                    {},
+                    {},
+                    {}});
   std::int64_t index = 0;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (coordinate[d] < 0 || coordinate[d] >= shape[d]) complain(text, Reason{fmt::format("coordinate {} is outside the shape {}", shape_text(coordinate), shape_text(shape)), {}, {}, {}});
+    if (coordinate[d] < 0 || coordinate[d] >= shape[d])
+      complain(
+          text,
+          Reason{fmt::format("coordinate {} is outside the shape {}", shape_text(coordinate), shape_text(shape)), {}, {}, {}});
     index = index * shape[d] + coordinate[d];
   }
   return index;
 }
 
-std::string eval_nested(const std::string& text, const AnyLayout& layout, const Extents& elements, const std::optional<Extents>& coordinate) {
-  if (elements.empty() && !coordinate) complain(text, Reason{"a nested layout is evaluated at named elements", {}, {}, {}}, "name indices, or a coordinate with --at");
+std::string eval_nested(const std::string& text, const AnyLayout& layout, const Extents& elements,
+                        const std::optional<Extents>& coordinate) {
+  if (elements.empty() && !coordinate)
+    complain(text, Reason{"a nested layout is evaluated at named elements", {}, {}, {}},
+             "name indices, or a coordinate with --at");
   std::string result;
-  const auto add = [&](const IntTuple& c) { result += fmt::format("{} -> {}\n", to_string(c), to_string(need(text, crd2idx(c, layout)))); };
+  const auto add = [&](const IntTuple& c) {
+    result += fmt::format("{} -> {}\n", to_string(c), to_string(need(text, crd2idx(c, layout))));
+  };
   if (coordinate) {
     const std::vector<IntTuple> items(coordinate->begin(), coordinate->end());
     add(items.size() == 1 ? items.front() : IntTuple::of(items));
@@ -128,14 +143,20 @@ std::string eval_nested(const std::string& text, const AnyLayout& layout, const 
 
 // The tile that the layout itself shows.
 Extents own_shape(const std::string& text, const TileLayout& layout) {
-  if (layout.shard.size() > 2) complain(text, Reason{fmt::format("the layout has {} iters, so it does not show the shape of the tile", layout.shard.size()), {}, {}, {}}, "give one with --shape, such as --shape 64,32");
+  if (layout.shard.size() > 2)
+    complain(
+        text,
+        Reason{
+            fmt::format("the layout has {} iters, so it does not show the shape of the tile", layout.shard.size()), {}, {}, {}},
+        "give one with --shape, such as --shape 64,32");
   Extents shape;
   for (const Iter& iter : layout.shard) shape.push_back(iter.extent);
   return shape;
 }
 
 bool in_tensor_memory(const TileLayout& layout) {
-  return std::any_of(layout.shard.begin(), layout.shard.end(), [](const Iter& iter) { return iter.axis == Axis::TLane || iter.axis == Axis::TCol; });
+  return std::any_of(layout.shard.begin(), layout.shard.end(),
+                     [](const Iter& iter) { return iter.axis == Axis::TLane || iter.axis == Axis::TCol; });
 }
 
 }  // namespace
@@ -196,26 +217,30 @@ std::string layout_print(const std::string& layout) {
     const NestedLayout* plain = nested_in(any);
     std::string text = fmt::format("layout     {}\n", to_string(*nested));
     if (plain == nullptr) return text;
-    return text + fmt::format("canonical  {}\nelements   {}\ncosize     {}\n", to_string(need(layout, coalesce(*plain))), to_string(need(layout, size(*plain))),
-                              to_string(need(layout, cosize(*plain))));
+    return text + fmt::format("canonical  {}\nelements   {}\ncosize     {}\n", to_string(need(layout, coalesce(*plain))),
+                              to_string(need(layout, size(*plain))), to_string(need(layout, cosize(*plain))));
   }
   const TileLayout& tile = std::get<TileLayout>(any);
   const TileLayout simplest = canonical(tile);
-  std::string text = fmt::format("layout     {}\ncanonical  {}\nelements   {}\n", to_string(tile), to_string(simplest), size(tile));
+  std::string text =
+      fmt::format("layout     {}\ncanonical  {}\nelements   {}\n", to_string(tile), to_string(simplest), size(tile));
   for (const Axis axis : axes_of(simplest)) text += fmt::format("{:<10} {} coordinates\n", name(axis), size_on(simplest, axis));
   return text;
 }
 
-std::string layout_eval(const std::string& layout, const Extents& elements, const Extents& shape, const std::optional<Extents>& coordinate) {
+std::string layout_eval(const std::string& layout, const Extents& elements, const Extents& shape,
+                        const std::optional<Extents>& coordinate) {
   const AnyNotation any = parse(layout);
   if (const auto* nested = std::get_if<AnyLayout>(&any)) return eval_nested(layout, *nested, elements, coordinate);
   const TileLayout& tile = std::get<TileLayout>(any);
   check_shape(layout, tile, shape);
   constexpr std::int64_t most_lines = 4096;
-  if (elements.empty() && !coordinate && size(tile) > most_lines) complain(layout, Reason{fmt::format("the layout has {} elements", size(tile)), {}, {}, {}}, "name those that are wanted");
+  if (elements.empty() && !coordinate && size(tile) > most_lines)
+    complain(layout, Reason{fmt::format("the layout has {} elements", size(tile)), {}, {}, {}}, "name those that are wanted");
   std::string text;
   const auto add = [&](std::int64_t x) {
-    if (x < 0 || x >= size(tile)) complain(layout, Reason{fmt::format("element {} is outside the layout, which has {}", x, size(tile)), {}, {}, {}});
+    if (x < 0 || x >= size(tile))
+      complain(layout, Reason{fmt::format("element {} is outside the layout, which has {}", x, size(tile)), {}, {}, {}});
     text += fmt::format("{} -> {}\n", element_text(x, shape), images_text(tile, x));
   };
   if (coordinate) add(index_of(layout, *coordinate, shape));
@@ -226,7 +251,8 @@ std::string layout_eval(const std::string& layout, const Extents& elements, cons
 
 std::string layout_canon(const std::string& layout, std::optional<Scope> fuse) {
   const AnyNotation any = parse(layout);
-  if (const auto* tile = std::get_if<TileLayout>(&any)) return to_string(fuse ? need(layout, fuse_scopes(*tile, *fuse)) : canonical(*tile)) + "\n";
+  if (const auto* tile = std::get_if<TileLayout>(&any))
+    return to_string(fuse ? need(layout, fuse_scopes(*tile, *fuse)) : canonical(*tile)) + "\n";
   const NestedLayout* nested = nested_in(any);
   if (nested == nullptr) complain(layout, Reason{"a composed layout has no canonical form here", {}, {}, {}});
   return to_string(need(layout, coalesce(*nested))) + "\n";
@@ -237,20 +263,24 @@ std::string layout_group(const std::string& layout, const Extents& shape) {
   std::string text = to_string(grouped.layout) + "\n";
   for (std::size_t d = 0; d < shape.size(); ++d) {
     TileLayout part;
-    for (std::size_t k = grouped.separators[d]; k < grouped.separators[d + 1]; ++k) part.shard.push_back(grouped.layout.shard[k]);
-    text += fmt::format("dimension {} ({}): iters {} to {}, {}\n", d, shape[d], grouped.separators[d], grouped.separators[d + 1] - 1, to_string(part));
+    for (std::size_t k = grouped.separators[d]; k < grouped.separators[d + 1]; ++k)
+      part.shard.push_back(grouped.layout.shard[k]);
+    text += fmt::format("dimension {} ({}): iters {} to {}, {}\n", d, shape[d], grouped.separators[d],
+                        grouped.separators[d + 1] - 1, to_string(part));
   }
   return text;
 }
 
-std::string layout_tile(const std::string& outer, const Extents& outer_shape, const std::string& inner, const Extents& inner_shape) {
+std::string layout_tile(const std::string& outer, const Extents& outer_shape, const std::string& inner,
+                        const Extents& inner_shape) {
   return to_string(need(inner, tile(tile_of(outer), outer_shape, tile_of(inner), inner_shape))) + "\n";
 }
 
 std::string layout_slice(const std::string& layout, const Extents& shape, const std::string& region) {
   Extents begin, extent;
   for (const auto& [first, end] : parse_ranges(region)) {
-    if (end <= first) complain(region, Reason{fmt::format("the range {}:{} is empty; the end is excluded", first, end), {}, {}, {}});
+    if (end <= first)
+      complain(region, Reason{fmt::format("the range {}:{} is empty; the end is excluded", first, end), {}, {}, {}});
     begin.push_back(first);
     extent.push_back(first < 0 ? end : end - first);
   }
@@ -260,7 +290,8 @@ std::string layout_slice(const std::string& layout, const Extents& shape, const 
 std::string layout_compose(const std::string& outer, const std::string& inner) {
   const AnyNotation left = parse(outer), right = parse(inner);
   const NestedLayout* nested = nested_in(right);
-  if (const auto* any = std::get_if<AnyLayout>(&left); any != nullptr && nested != nullptr) return to_string(need(outer, composition(*any, *nested))) + "\n";
+  if (const auto* any = std::get_if<AnyLayout>(&left); any != nullptr && nested != nullptr)
+    return to_string(need(outer, composition(*any, *nested))) + "\n";
   return to_string(need(outer, compose(tile_of(outer), tile_of(inner)))) + "\n";
 }
 
@@ -269,7 +300,8 @@ std::string layout_invert(const std::string& layout) {
   if (const NestedLayout* nested = nested_in(any)) return to_string(need(layout, left_inverse(*nested))) + "\n";
   const InverseLayout found = need(layout, inverse(tile_of(layout)));
   std::vector<std::string> axes;
-  for (std::size_t k = 0; k < found.axes.size(); ++k) axes.push_back(fmt::format("{} 0..{}", name(found.axes[k]), found.shape[k] - 1));
+  for (std::size_t k = 0; k < found.axes.size(); ++k)
+    axes.push_back(fmt::format("{} 0..{}", name(found.axes[k]), found.shape[k] - 1));
   return fmt::format("{}\nfrom ({}) to the element\n", to_string(found.layout), fmt::join(axes, ", "));
 }
 
@@ -281,10 +313,13 @@ LayoutComparison layout_compare(const std::string& a, const std::string& b, cons
   if (found.same == Answer::undecided) return {fmt::format("undecided: {}\n", found.why), Answer::undecided};
   const std::int64_t x = found.first.value_or(0);
   if (x >= std::min(size(left), size(right))) {
-    return {fmt::format("different: the layouts have {} and {} elements, and agree on the first {}\n", size(left), size(right), x), Answer::no};
+    return {
+        fmt::format("different: the layouts have {} and {} elements, and agree on the first {}\n", size(left), size(right), x),
+        Answer::no};
   }
   const Extents& own = size(left) == size(right) ? shape : Extents{};
-  return {fmt::format("different at element {} first\n  {}: {}\n  {}: {}\n", element_text(x, own), to_string(left), images_text(left, x), to_string(right), images_text(right, x)),
+  return {fmt::format("different at element {} first\n  {}: {}\n  {}: {}\n", element_text(x, own), to_string(left),
+                      images_text(left, x), to_string(right), images_text(right, x)),
           Answer::no};
 }
 

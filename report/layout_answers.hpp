@@ -18,17 +18,19 @@ namespace tmemsim::report {
 
 using Extents = std::vector<std::int64_t>;
 
-Extents parse_extents(const std::string& text);                                   // "128,64" or "(128, 64)"
+Extents parse_extents(const std::string& text);                                            // "128,64" or "(128, 64)"
 std::vector<std::pair<std::int64_t, std::int64_t>> parse_ranges(const std::string& text);  // "0:64,16:32", ends excluded
 
 // Notation, simplest form, number of elements, size on each axis.
 std::string layout_print(const std::string& layout);
 // One line an element: row-major indices, or one coordinate of `shape` (of the layout itself where it is nested); all elements,
 // at most 4096, when none is named.
-std::string layout_eval(const std::string& layout, const Extents& elements, const Extents& shape, const std::optional<Extents>& coordinate);
+std::string layout_eval(const std::string& layout, const Extents& elements, const Extents& shape,
+                        const std::optional<Extents>& coordinate);
 std::string layout_canon(const std::string& layout, std::optional<Scope> fuse);
 std::string layout_group(const std::string& layout, const Extents& shape);
-std::string layout_tile(const std::string& outer, const Extents& outer_shape, const std::string& inner, const Extents& inner_shape);
+std::string layout_tile(const std::string& outer, const Extents& outer_shape, const std::string& inner,
+                        const Extents& inner_shape);
 std::string layout_slice(const std::string& layout, const Extents& shape, const std::string& region);
 std::string layout_compose(const std::string& outer, const std::string& inner);
 std::string layout_invert(const std::string& layout);

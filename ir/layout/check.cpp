@@ -15,17 +15,23 @@ constexpr std::int64_t tmem_lanes = 128;
 
 bool allowed(Axis axis, Space space) {
   switch (space) {
-    case Space::tmem: return axis == Axis::TLane || axis == Axis::TCol;
-    case Space::local: return axis == Axis::m || (is_thread(axis) && facts(axis).scope <= Scope::cta);
-    default: return axis == Axis::m;
+    case Space::tmem:
+      return axis == Axis::TLane || axis == Axis::TCol;
+    case Space::local:
+      return axis == Axis::m || (is_thread(axis) && facts(axis).scope <= Scope::cta);
+    default:
+      return axis == Axis::m;
   }
 }
 
 std::string_view allowed_axes(Space space) {
   switch (space) {
-    case Space::tmem: return "TLane and TCol";
-    case Space::local: return "thread axes of one CTA and m";
-    default: return "m";
+    case Space::tmem:
+      return "TLane and TCol";
+    case Space::local:
+      return "thread axes of one CTA and m";
+    default:
+      return "m";
   }
 }
 
@@ -56,7 +62,8 @@ std::optional<std::size_t> moving_iter(const TileLayout& layout, std::int64_t x,
   return found;
 }
 
-Reason at_element(const TileLayout& layout, std::span<const std::int64_t> shape, std::int64_t x, std::optional<Axis> axis, std::string text) {
+Reason at_element(const TileLayout& layout, std::span<const std::int64_t> shape, std::int64_t x, std::optional<Axis> axis,
+                  std::string text) {
   Reason reason{std::move(text), moving_iter(layout, x, axis), coordinate_of(x, shape), {}};
   reason.text += fmt::format(", first at element {}", shape_text(reason.coordinate));
   if (reason.iter) reason.text += fmt::format(", through {}", iter_text(layout, *reason.iter));
@@ -76,7 +83,9 @@ std::optional<Reason> shape_problem(const TileLayout& layout, std::span<const st
 }
 
 std::optional<Reason> axes_problem(const TileLayout& layout, Space space) {
-  const auto text = [&](Axis axis) { return fmt::format("axis {} does not exist in {} memory, which has {}", name(axis), space_name(space), allowed_axes(space)); };
+  const auto text = [&](Axis axis) {
+    return fmt::format("axis {} does not exist in {} memory, which has {}", name(axis), space_name(space), allowed_axes(space));
+  };
   for (std::size_t k = 0; k < layout.shard.size(); ++k) {
     if (!allowed(layout.shard[k].axis, space) && layout.shard[k].extent > 1) {
       return Reason{fmt::format("{}: {}", iter_text(layout, k), text(layout.shard[k].axis)), k, {}, {}};
@@ -98,20 +107,29 @@ std::optional<Reason> axes_problem(const TileLayout& layout, Space space) {
 std::optional<std::int64_t> bound_of(Axis axis, std::int64_t threads) {
   constexpr std::int64_t warp = 32, warpgroup = 128;
   switch (axis) {
-    case Axis::TLane: return tmem_lanes;
-    case Axis::laneid: return warp;
-    case Axis::tid_in_wg: return warpgroup;
-    case Axis::wid_in_wg: return warpgroup / warp;
-    case Axis::tx: return threads;
-    case Axis::warpid: return threads / warp;
-    case Axis::wgid: return threads / warpgroup;
-    default: return std::nullopt;
+    case Axis::TLane:
+      return tmem_lanes;
+    case Axis::laneid:
+      return warp;
+    case Axis::tid_in_wg:
+      return warpgroup;
+    case Axis::wid_in_wg:
+      return warpgroup / warp;
+    case Axis::tx:
+      return threads;
+    case Axis::warpid:
+      return threads / warp;
+    case Axis::wgid:
+      return threads / warpgroup;
+    default:
+      return std::nullopt;
   }
 }
 
 bool uses(const TileLayout& layout, Axis axis) {
   const auto on_axis = [&](const auto& part) { return part.axis == axis; };
-  return std::any_of(layout.shard.begin(), layout.shard.end(), on_axis) || std::any_of(layout.replica.begin(), layout.replica.end(), on_axis) ||
+  return std::any_of(layout.shard.begin(), layout.shard.end(), on_axis) ||
+         std::any_of(layout.replica.begin(), layout.replica.end(), on_axis) ||
          std::any_of(layout.offset.begin(), layout.offset.end(), on_axis);
 }
 
@@ -124,7 +142,8 @@ std::optional<Reason> bounds_problem(const TileLayout& layout, std::span<const s
     const auto bound = bound_of(row.axis, threads);
     if (!bound) continue;
     if (const auto x = first_reaching(layout, row.axis, *bound)) {
-      return at_element(layout, shape, *x, row.axis, fmt::format("coordinate on {} past the last one, {}", row.name, *bound - 1));
+      return at_element(layout, shape, *x, row.axis,
+                        fmt::format("coordinate on {} past the last one, {}", row.name, *bound - 1));
     }
   }
   return std::nullopt;
@@ -134,10 +153,17 @@ std::optional<Reason> sharing_problem(const TileLayout& layout, std::span<const 
   const Injectivity found = injective(digit_map(layout), layout.replica);
   if (found.answer == Answer::yes) return std::nullopt;
   if (found.answer == Answer::undecided) {
-    return Reason{fmt::format("cannot decide whether different elements share a place: the strides do not nest, and {} elements are too many to enumerate", size(layout)), {}, {}, {}};
+    return Reason{fmt::format("cannot decide whether different elements share a place: the strides do not nest, and {} "
+                              "elements are too many to enumerate",
+                              size(layout)),
+                  {},
+                  {},
+                  {}};
   }
   const auto [first, second] = found.witness;
-  Reason reason = at_element(layout, shape, second, {}, fmt::format("elements {} and {} share one place", shape_text(coordinate_of(first, shape)), shape_text(coordinate_of(second, shape))));
+  Reason reason = at_element(layout, shape, second, {},
+                             fmt::format("elements {} and {} share one place", shape_text(coordinate_of(first, shape)),
+                                         shape_text(coordinate_of(second, shape))));
   reason.text += "; copies are declared as a replica R[...]";
   return reason;
 }
@@ -148,7 +174,8 @@ std::int64_t memory_span(const TileLayout& layout) {
   const std::int64_t linear = span_on(layout, Axis::m);
   if (!layout.swizzle || layout.swizzle->swizzle_len == 0) return linear;
   const Swizzle& swizzle = *layout.swizzle;
-  const std::int64_t block = std::int64_t{1} << (swizzle.per_element + swizzle.swizzle_len + (swizzle.inner ? 0 : swizzle.atom_len));
+  const std::int64_t block = std::int64_t{1}
+                             << (swizzle.per_element + swizzle.swizzle_len + (swizzle.inner ? 0 : swizzle.atom_len));
   return saturating_mul(ceil_div(linear, block), block);
 }
 
@@ -160,9 +187,12 @@ std::optional<std::int64_t> units(std::int64_t elements, std::int64_t bits, std:
 
 std::int64_t threads_in(Scope scope, std::int64_t threads) {
   switch (scope) {
-    case Scope::warp: return 32;
-    case Scope::warpgroup: return 128;
-    default: return threads;
+    case Scope::warp:
+      return 32;
+    case Scope::warpgroup:
+      return 128;
+    default:
+      return threads;
   }
 }
 
@@ -215,9 +245,13 @@ std::optional<std::int64_t> first_at_least(const TileLayout& layout, Axis axis, 
 
 }  // namespace
 
-std::optional<std::int64_t> first_reaching(const TileLayout& layout, Axis axis, std::int64_t limit) { return first_at_least(layout, axis, limit, 1); }
+std::optional<std::int64_t> first_reaching(const TileLayout& layout, Axis axis, std::int64_t limit) {
+  return first_at_least(layout, axis, limit, 1);
+}
 
-std::optional<std::int64_t> first_below(const TileLayout& layout, Axis axis, std::int64_t limit) { return first_at_least(layout, axis, 1 - limit, -1); }
+std::optional<std::int64_t> first_below(const TileLayout& layout, Axis axis, std::int64_t limit) {
+  return first_at_least(layout, axis, 1 - limit, -1);
+}
 
 Result<LayoutFacts> check_layout(const TileLayout& layout, std::span<const std::int64_t> shape, Place place) {
   if (auto reason = problem_with(layout)) return *reason;
@@ -226,7 +260,11 @@ Result<LayoutFacts> check_layout(const TileLayout& layout, std::span<const std::
   const auto range = scope_range(layout);
   if (!range) return range.reason();
   if (place.space == Space::local && *range && threads_in((*range)->scope, place.threads) > place.threads) {
-    return Reason{fmt::format("the thread axes count within a {}, but the CTA has {} threads", name((*range)->scope), place.threads), {}, {}, {}};
+    return Reason{
+        fmt::format("the thread axes count within a {}, but the CTA has {} threads", name((*range)->scope), place.threads),
+        {},
+        {},
+        {}};
   }
   if (auto reason = bounds_problem(layout, shape, place.threads)) return *reason;
   if (auto reason = sharing_problem(layout, shape)) return *reason;
@@ -237,9 +275,18 @@ Result<LayoutFacts> check_layout(const TileLayout& layout, std::span<const std::
   std::optional<std::int64_t> measured = 0;
   switch (place.space) {
     case Space::global:
-    case Space::shared: measured = units(memory_span(layout), place.bits, 8); facts.bytes = measured.value_or(0); break;
-    case Space::local: measured = units(span_on(layout, Axis::m), place.bits, 32); facts.registers = measured.value_or(0); break;
-    case Space::tmem: measured = units(span_on(layout, Axis::TCol), place.bits, 32); facts.columns = measured.value_or(0); break;
+    case Space::shared:
+      measured = units(memory_span(layout), place.bits, 8);
+      facts.bytes = measured.value_or(0);
+      break;
+    case Space::local:
+      measured = units(span_on(layout, Axis::m), place.bits, 32);
+      facts.registers = measured.value_or(0);
+      break;
+    case Space::tmem:
+      measured = units(span_on(layout, Axis::TCol), place.bits, 32);
+      facts.columns = measured.value_or(0);
+      break;
   }
   if (!measured) return Reason{"the size in bits exceeds 64 bits", {}, {}, {}};
   if (place.space == Space::local) {

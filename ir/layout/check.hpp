@@ -25,19 +25,20 @@ struct Place {
 
 struct LayoutFacts {
   std::int64_t elements = 0;
-  std::int64_t copies = 1;                // of each element (declared replicas)
-  std::int64_t bytes = 0;                 // shared, global: from byte 0 to the last one used
-  std::int64_t registers = 0;             // local: 32-bit rows of one thread
-  std::int64_t columns = 0;               // tmem: 32-bit columns from the first one on
-  Scope scope = Scope::thread;            // local: what the thread axes count within; each such unit holds its own tile
-  std::int64_t threads = 1;               // local: threads of that scope that own elements
-  std::optional<std::int64_t> first_idle; // local: the first thread of the scope that owns none
+  std::int64_t copies = 1;                 // of each element (declared replicas)
+  std::int64_t bytes = 0;                  // shared, global: from byte 0 to the last one used
+  std::int64_t registers = 0;              // local: 32-bit rows of one thread
+  std::int64_t columns = 0;                // tmem: 32-bit columns from the first one on
+  Scope scope = Scope::thread;             // local: what the thread axes count within; each such unit holds its own tile
+  std::int64_t threads = 1;                // local: threads of that scope that own elements
+  std::optional<std::int64_t> first_idle;  // local: the first thread of the scope that owns none
   bool operator==(const LayoutFacts&) const = default;
 };
 
 Result<LayoutFacts> check_layout(const TileLayout& layout, std::span<const std::int64_t> shape, Place place);
 
-// The smallest element (row-major) with an image at or beyond `limit` on `axis`, before the swizzle; below it, for `first_below`.
+// The smallest element (row-major) with an image at or beyond `limit` on `axis`, before the swizzle; below it, for
+// `first_below`.
 std::optional<std::int64_t> first_reaching(const TileLayout& layout, Axis axis, std::int64_t limit);
 std::optional<std::int64_t> first_below(const TileLayout& layout, Axis axis, std::int64_t limit);
 

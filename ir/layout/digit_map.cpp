@@ -54,13 +54,15 @@ std::vector<std::int64_t> radix_digits(const DigitMap& map, std::int64_t x) {
 }
 
 // One digit of the inner map, cut where it crosses digits of the outer map. False when it crosses one in the middle.
-bool cut_at_outer_digits(const DigitMap& outer, std::int64_t extent, std::int64_t stride, std::vector<std::pair<std::int64_t, std::int64_t>>& parts) {
+bool cut_at_outer_digits(const DigitMap& outer, std::int64_t extent, std::int64_t stride,
+                         std::vector<std::pair<std::int64_t, std::int64_t>>& parts) {
   while (extent > 1) {
     if (stride == 0) break;
     std::int64_t weight = 1;
     std::size_t j = 0;
     while (j < outer.digits.size() && stride / weight >= outer.digits[j].extent) weight *= outer.digits[j++].extent;
-    if (j == outer.digits.size() || stride % weight != 0) break;  // past the size, or several digits at once: checked for carries later
+    if (j == outer.digits.size() || stride % weight != 0)
+      break;  // past the size, or several digits at once: checked for carries later
     const std::int64_t step = stride / weight;
     const std::int64_t room = outer.digits[j].extent;
     if (saturating_mul(extent - 1, step) < room) break;
@@ -102,9 +104,11 @@ std::optional<DigitMap> compose_by_digits(const DigitMap& outer, const DigitMap&
 }
 
 std::optional<Reason> counts_elements(const DigitMap& inner) {
-  if (!only_on(inner.offset, Axis::m)) return Reason{"the inner map must count elements on axis m; its offset is on another axis", {}, {}, {}};
+  if (!only_on(inner.offset, Axis::m))
+    return Reason{"the inner map must count elements on axis m; its offset is on another axis", {}, {}, {}};
   for (std::size_t k = 0; k < inner.digits.size(); ++k) {
-    if (!only_on(inner.digits[k].step, Axis::m)) return Reason{fmt::format("the inner map must count elements on axis m; digit {} moves on another axis", k), k, {}, {}};
+    if (!only_on(inner.digits[k].step, Axis::m))
+      return Reason{fmt::format("the inner map must count elements on axis m; digit {} moves on another axis", k), k, {}, {}};
   }
   return std::nullopt;
 }
@@ -113,7 +117,8 @@ std::optional<Reason> counts_elements(const DigitMap& inner) {
 
 DigitMap digit_map(const TileLayout& layout) {
   DigitMap map;
-  for (const AxisOffset& offset : layout.offset) at(map.offset, offset.axis) = wrapping_add(at(map.offset, offset.axis), offset.value);
+  for (const AxisOffset& offset : layout.offset)
+    at(map.offset, offset.axis) = wrapping_add(at(map.offset, offset.axis), offset.value);
   for (std::size_t k = layout.shard.size(); k > 0; --k) {
     const Iter& iter = layout.shard[k - 1];
     Digit digit{iter.extent, {}};
@@ -177,7 +182,8 @@ std::optional<std::int64_t> first_difference(const DigitMap& a, const DigitMap& 
   for (std::size_t k = 0; k < left.size() && k < right.size(); ++k) {
     if (left[k].step != right[k].step) return weight;
     const std::int64_t shorter = std::min(left[k].extent, right[k].extent);
-    if (left[k].extent != right[k].extent) return weight * shorter;  // the shorter digit ends: canonical, so the next does not continue
+    if (left[k].extent != right[k].extent)
+      return weight * shorter;  // the shorter digit ends: canonical, so the next does not continue
     weight *= shorter;
   }
   if (left.size() != right.size()) return weight;
@@ -189,7 +195,8 @@ bool same_on_domain(const DigitMap& a, const DigitMap& b) { return !first_differ
 bool same_everywhere(const DigitMap& a, const DigitMap& b) { return same_on_domain(a, b) && a.beyond == b.beyond; }
 
 Result<DigitMap> recover(std::int64_t size, const std::function<Point(std::int64_t)>& function) {
-  if (size < 1 || size > enumeration_bound) return Reason{fmt::format("a map of {} elements is not enumerated; at most {} are", size, enumeration_bound), {}, {}, {}};
+  if (size < 1 || size > enumeration_bound)
+    return Reason{fmt::format("a map of {} elements is not enumerated; at most {} are", size, enumeration_bound), {}, {}, {}};
   DigitMap map;
   map.offset = function(0);
   std::int64_t weight = 1;
@@ -204,13 +211,22 @@ Result<DigitMap> recover(std::int64_t size, const std::function<Point(std::int64
       if (function(extent * weight) != expected) break;
     }
     if (count % extent != 0) {
-      return Reason{fmt::format("a digit of extent {} at weight {} does not divide the size {}", extent, weight, size), {}, {extent * weight}, {}};
+      return Reason{fmt::format("a digit of extent {} at weight {} does not divide the size {}", extent, weight, size),
+                    {},
+                    {extent * weight},
+                    {}};
     }
     for (std::int64_t y = extent; y < count; ++y) {
-      if (y % extent == 0) expected = function(y * weight);
-      else add(expected, step);
+      if (y % extent == 0)
+        expected = function(y * weight);
+      else
+        add(expected, step);
       if (function(y * weight) != expected) {
-        return Reason{fmt::format("element {} does not continue the digit of extent {} at weight {}", y * weight, extent, weight), {}, {y * weight}, {}};
+        return Reason{
+            fmt::format("element {} does not continue the digit of extent {} at weight {}", y * weight, extent, weight),
+            {},
+            {y * weight},
+            {}};
       }
     }
     map.digits.push_back({extent, step});
@@ -226,14 +242,20 @@ Result<DigitMap> compose(const DigitMap& outer, const DigitMap& inner) {
   DigitMap simple_inner = canonical(inner);
   if (auto found = compose_by_digits(simple_outer, simple_inner)) {
     DigitMap result = canonical(*found);
-    if (at(inner.beyond, Axis::m) >= 0) result.beyond = difference(evaluate(simple_outer, at(inner.beyond, Axis::m)), simple_outer.offset);
+    if (at(inner.beyond, Axis::m) >= 0)
+      result.beyond = difference(evaluate(simple_outer, at(inner.beyond, Axis::m)), simple_outer.offset);
     return result;
   }
   if (size(inner) > enumeration_bound) {
-    return Reason{fmt::format("undecided: sums of digits carry, and {} elements are more than the {} that are enumerated", size(inner), enumeration_bound), {}, {}, {}};
+    return Reason{fmt::format("undecided: sums of digits carry, and {} elements are more than the {} that are enumerated",
+                              size(inner), enumeration_bound),
+                  {},
+                  {},
+                  {}};
   }
   for (std::int64_t x = 0; x < size(inner); ++x) {
-    if (at(evaluate(inner, x), Axis::m) < 0) return Reason{fmt::format("the inner map takes {} to a negative element", x), {}, {x}, {}};
+    if (at(evaluate(inner, x), Axis::m) < 0)
+      return Reason{fmt::format("the inner map takes {} to a negative element", x), {}, {x}, {}};
   }
   return recover(size(inner), [&](std::int64_t x) { return evaluate(simple_outer, at(evaluate(simple_inner, x), Axis::m)); });
 }
@@ -252,10 +274,12 @@ Result<std::vector<Stride>> strides_on(const DigitMap& map, Axis axis) {
   for (std::size_t k = 0; k < map.digits.size(); ++k) {
     const Digit& digit = map.digits[k];
     const std::int64_t stride = at(digit.step, axis);
-    if (digit.extent > 1 && digit.step == Point{}) return Reason{fmt::format("digit {} has stride 0: {} elements share one place", k, digit.extent), k, {weight}, {}};
+    if (digit.extent > 1 && digit.step == Point{})
+      return Reason{fmt::format("digit {} has stride 0: {} elements share one place", k, digit.extent), k, {weight}, {}};
     if (digit.extent > 1 && stride != 0) {
       if (!only_on(digit.step, axis)) return Reason{fmt::format("digit {} moves on several axes at once", k), k, {weight}, {}};
-      if (stride < 0) return Reason{fmt::format("digit {} has stride {}; an inverse needs positive strides", k, stride), k, {weight}, {}};
+      if (stride < 0)
+        return Reason{fmt::format("digit {} has stride {}; an inverse needs positive strides", k, stride), k, {weight}, {}};
       strides.push_back({stride, digit.extent, weight, k});
     }
     weight = saturating_mul(weight, digit.extent);
@@ -274,7 +298,11 @@ Result<DigitMap> left_inverse(const DigitMap& map, Axis axis) {
   std::int64_t reached = 1;
   for (const Stride& part : *strides) {
     if (part.stride % reached != 0) {
-      return Reason{fmt::format("the stride {} of digit {} is no multiple of {}, the span of the digits below it", part.stride, part.digit, reached), part.digit, {part.weight}, {}};
+      return Reason{fmt::format("the stride {} of digit {} is no multiple of {}, the span of the digits below it", part.stride,
+                                part.digit, reached),
+                    part.digit,
+                    {part.weight},
+                    {}};
     }
     if (part.stride != reached) result.digits.push_back({part.stride / reached, {}});
     Digit digit{part.extent, {}};

@@ -59,7 +59,8 @@ bool nested(const std::vector<Part>& parts) {
 struct PointHash {
   std::size_t operator()(const Point& point) const {
     std::uint64_t hash = 0x9e3779b97f4a7c15u;
-    for (const std::int64_t coordinate : point) hash = (hash ^ static_cast<std::uint64_t>(coordinate)) * 0xbf58476d1ce4e5b9u + (hash >> 29);
+    for (const std::int64_t coordinate : point)
+      hash = (hash ^ static_cast<std::uint64_t>(coordinate)) * 0xbf58476d1ce4e5b9u + (hash >> 29);
     return static_cast<std::size_t>(hash);
   }
 };
@@ -97,7 +98,9 @@ std::optional<std::pair<std::int64_t, std::int64_t>> meeting_pair(const std::vec
   for (std::size_t i = 0; i < parts.size(); ++i) {
     for (std::size_t j = 0; j < i; ++j) {
       if (axes_in(parts[i].step) != 1 || axes_in(parts[j].step) != 1) continue;
-      const auto a = static_cast<std::size_t>(std::find_if(parts[i].step.begin(), parts[i].step.end(), [](std::int64_t s) { return s != 0; }) - parts[i].step.begin());
+      const auto a = static_cast<std::size_t>(
+          std::find_if(parts[i].step.begin(), parts[i].step.end(), [](std::int64_t s) { return s != 0; }) -
+          parts[i].step.begin());
       if (parts[j].step[a] == 0 || (parts[i].step[a] < 0) != (parts[j].step[a] < 0)) continue;
       const std::int64_t common = std::gcd(parts[i].step[a], parts[j].step[a]);
       const std::uint64_t own = magnitude(parts[j].step[a] / common);
@@ -135,8 +138,10 @@ Coverage coverage(const TileLayout& layout, Axis axis, std::int64_t extent) {
     for (const Iter& iter : *iters) {
       if (iter.axis != axis || iter.stride == 0 || iter.extent == 1) continue;
       const std::int64_t reach = wrapping_mul(iter.stride, iter.extent - 1);
-      if (iter.stride < 0) base = wrapping_add(base, reach);
-      else result.highest = wrapping_add(result.highest, reach);
+      if (iter.stride < 0)
+        base = wrapping_add(base, reach);
+      else
+        result.highest = wrapping_add(result.highest, reach);
       strides.emplace_back(iter.stride < 0 ? -iter.stride : iter.stride, iter.extent);
     }
   }
@@ -153,7 +158,8 @@ Coverage coverage(const TileLayout& layout, Axis axis, std::int64_t extent) {
       const auto here = static_cast<std::size_t>(sum);
       if (sums[here]) {
         steps[here] = 0;
-      } else if (sum >= stride && steps[static_cast<std::size_t>(sum - stride)] >= 0 && steps[static_cast<std::size_t>(sum - stride)] + 1 < count) {
+      } else if (sum >= stride && steps[static_cast<std::size_t>(sum - stride)] >= 0 &&
+                 steps[static_cast<std::size_t>(sum - stride)] + 1 < count) {
         steps[here] = steps[static_cast<std::size_t>(sum - stride)] + 1;
       }
     }
@@ -161,7 +167,8 @@ Coverage coverage(const TileLayout& layout, Axis axis, std::int64_t extent) {
   }
   for (std::int64_t sum = 0; sum < room; ++sum) {
     const std::int64_t coordinate = base + sum;
-    if (sums[static_cast<std::size_t>(sum)] && coordinate >= 0 && coordinate < bounded) result.reached[static_cast<std::size_t>(coordinate)] = true;
+    if (sums[static_cast<std::size_t>(sum)] && coordinate >= 0 && coordinate < bounded)
+      result.reached[static_cast<std::size_t>(coordinate)] = true;
   }
   return result;
 }

@@ -36,7 +36,8 @@ enum class Major : std::uint8_t { k, mn };
 // Operand tile of tcgen05.mma in shared memory, shape (..., MN, K), strides in elements of `bits` bits. K-major: 16-byte
 // chunks run along K; MN-major: along MN. Swizzle atoms of 8 rows (4 for b128_atom32, MN-major only) are tiled along the
 // rows first, then along the contiguous dimension.
-Result<TileLayout> mma_shared_layout(int bits, SharedSwizzle swizzle, std::span<const std::int64_t> shape, Major major = Major::k);
+Result<TileLayout> mma_shared_layout(int bits, SharedSwizzle swizzle, std::span<const std::int64_t> shape,
+                                     Major major = Major::k);
 
 // Scale factors of a block-scaled tcgen05.mma in tensor memory: one byte for each (row, block of K), rows a multiple of 32,
 // replicated in the four quadrants. Strides on TCol count bytes, four to a column.

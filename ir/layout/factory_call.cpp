@@ -53,9 +53,11 @@ class Arguments {
 
   std::optional<Reason> problem() const {
     if (problem_) return Reason{call_.name + ": " + *problem_, {}, {}, {}};
-    if (position_ < call_.values.size()) return Reason{fmt::format("{} takes {} values; {} were given", call_.name, position_, call_.values.size()), {}, {}, {}};
+    if (position_ < call_.values.size())
+      return Reason{fmt::format("{} takes {} values; {} were given", call_.name, position_, call_.values.size()), {}, {}, {}};
     for (const auto& [key, unused] : call_.named) {
-      if (std::find(known_.begin(), known_.end(), key) == known_.end()) return Reason{fmt::format("{} has no argument '{}'", call_.name, key), {}, {}, {}};
+      if (std::find(known_.begin(), known_.end(), key) == known_.end())
+        return Reason{fmt::format("{} has no argument '{}'", call_.name, key), {}, {}, {}};
     }
     return std::nullopt;
   }
@@ -119,7 +121,12 @@ Result<TileLayout> make_shared(Arguments& arguments) {
   const std::vector<std::int64_t> shape = arguments.tuple("shape");
   const std::string major = arguments.word("major", "k");
   return when_good(arguments, [&]() -> Result<TileLayout> {
-    if (mode < 0 || mode > 4) return Reason{fmt::format("swizzle mode {}: 0 none, 1 to 3 for 32, 64 and 128 bytes, 4 for 128 bytes with 32-byte atoms", mode), {}, {}, {}};
+    if (mode < 0 || mode > 4)
+      return Reason{
+          fmt::format("swizzle mode {}: 0 none, 1 to 3 for 32, 64 and 128 bytes, 4 for 128 bytes with 32-byte atoms", mode),
+          {},
+          {},
+          {}};
     if (major != "k" && major != "mn") return Reason{fmt::format("major '{}': it is k or mn", major), {}, {}, {}};
     return mma_shared_layout(bits, static_cast<SharedSwizzle>(mode), shape, major == "k" ? Major::k : Major::mn);
   });
@@ -181,7 +188,8 @@ std::optional<int> element_bits(std::string_view dtype) {
   constexpr std::array<std::string_view, 9> kinds{"float", "bfloat", "int", "uint", "f", "bf", "s", "u", "i"};
   if (std::find(kinds.begin(), kinds.end(), kind) == kinds.end()) return std::nullopt;
   int bits = 0;
-  while (at < dtype.size() && std::isdigit(static_cast<unsigned char>(dtype[at])) && bits < 1000) bits = bits * 10 + (dtype[at++] - '0');
+  while (at < dtype.size() && std::isdigit(static_cast<unsigned char>(dtype[at])) && bits < 1000)
+    bits = bits * 10 + (dtype[at++] - '0');
   if (at != dtype.size() && dtype[at] != '_') return std::nullopt;
   constexpr std::array sizes{4, 6, 8, 16, 32, 64};
   if (std::find(sizes.begin(), sizes.end(), bits) == sizes.end()) return std::nullopt;

@@ -78,7 +78,8 @@ Result<IntTuple> add_vectors(const IntTuple& a, const IntTuple& b) {
   if (a.is(0)) return b;
   if (b.is(0)) return a;
   if (a.is_leaf() && b.is_leaf()) {
-    if (a.path.empty() != b.path.empty()) return because(fmt::format("{} and {} are not congruent", to_string(a), to_string(b)));
+    if (a.path.empty() != b.path.empty())
+      return because(fmt::format("{} and {} are not congruent", to_string(a), to_string(b)));
     if (!a.path.empty() && a.path != b.path) return add_vectors(as_vector(a), as_vector(b));
     IntTuple sum = a;
     const bool known = a.kind == IntTuple::Kind::integer && b.kind == IntTuple::Kind::integer;
@@ -239,7 +240,9 @@ Result<IntTuple> shape_div(const IntTuple& a, const IntTuple& b) {
     return IntTuple::of(std::move(items));
   }
   return leaf_by_leaf(a, b, [](const IntTuple& x, const IntTuple& y) -> Result<IntTuple> {
-    if (!x.is_integer() || !y.is_integer()) return x.path.empty() && y.path.empty() ? Result<IntTuple>(IntTuple::dynamic()) : because("basis elements cannot be divided");
+    if (!x.is_integer() || !y.is_integer())
+      return x.path.empty() && y.path.empty() ? Result<IntTuple>(IntTuple::dynamic())
+                                              : because("basis elements cannot be divided");
     return shape_div_leaf(x.value, y.value);
   });
 }
@@ -267,7 +270,8 @@ Result<IntTuple> product_each(const IntTuple& tuple) {
 
 Result<IntTuple> product_like(const IntTuple& tuple, const IntTuple& guide) {
   if (guide.is_leaf()) return product(tuple);
-  if (tuple.rank() != guide.items.size() || tuple.is_leaf()) return because(fmt::format("{} does not have the profile {}", to_string(tuple), to_string(guide)));
+  if (tuple.rank() != guide.items.size() || tuple.is_leaf())
+    return because(fmt::format("{} does not have the profile {}", to_string(tuple), to_string(guide)));
   std::vector<IntTuple> items;
   for (std::size_t k = 0; k < guide.items.size(); ++k) {
     const auto one = product_like(tuple.items[k], guide.items[k]);

@@ -48,16 +48,16 @@ IntTuple flatten(const IntTuple& tuple);               // leaf, or a tuple of al
 Result<IntTuple> add(const IntTuple& a, const IntTuple& b);
 Result<IntTuple> subtract(const IntTuple& a, const IntTuple& b);
 Result<IntTuple> multiply(const IntTuple& a, const IntTuple& b);
-Result<IntTuple> divide(const IntTuple& a, const IntTuple& b);     // rounds down
+Result<IntTuple> divide(const IntTuple& a, const IntTuple& b);  // rounds down
 Result<IntTuple> remainder(const IntTuple& a, const IntTuple& b);
 Result<IntTuple> ceil_div(const IntTuple& a, const IntTuple& b);
 // How often b fits into a; a leaf b is used up by the modes of a in turn, a leaf a divided by the product of b. One of each
 // pair must divide the other.
 Result<IntTuple> shape_div(const IntTuple& a, const IntTuple& b);
 
-Result<IntTuple> product(const IntTuple& tuple);                              // a leaf
-Result<IntTuple> product_each(const IntTuple& tuple);                         // one leaf a mode
-Result<IntTuple> product_like(const IntTuple& tuple, const IntTuple& guide);  // one leaf a leaf of the guide
+Result<IntTuple> product(const IntTuple& tuple);                                        // a leaf
+Result<IntTuple> product_each(const IntTuple& tuple);                                   // one leaf a mode
+Result<IntTuple> product_like(const IntTuple& tuple, const IntTuple& guide);            // one leaf a leaf of the guide
 Result<IntTuple> select(const IntTuple& tuple, const std::vector<std::size_t>& modes);  // one mode: the mode itself
 
 }  // namespace tmemsim

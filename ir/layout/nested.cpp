@@ -24,7 +24,8 @@ void validate(const NestedLayout& layout) {
   const std::vector<Mode> modes = modes_of(layout);
   for (std::size_t k = 0; k < modes.size(); ++k) {
     const Mode& mode = modes[k];
-    if (mode.shape.kind == IntTuple::Kind::kept || mode.stride.kind == IntTuple::Kind::kept) refuse("a kept mode (*) stands in coordinates and tiles only", k);
+    if (mode.shape.kind == IntTuple::Kind::kept || mode.stride.kind == IntTuple::Kind::kept)
+      refuse("a kept mode (*) stands in coordinates and tiles only", k);
     if (!mode.shape.path.empty()) refuse(fmt::format("the extent {} is a basis element", to_string(mode.shape)), k);
     if (!mode.shape.is_integer()) continue;
     if (mode.shape.value < 1) refuse(fmt::format("extent {} of mode {}; extents are at least 1", mode.shape.value, k), k);
@@ -33,7 +34,8 @@ void validate(const NestedLayout& layout) {
     total = *next;
     if (mode.stride.kind != IntTuple::Kind::integer) continue;
     const std::int64_t stride = mode.stride.value;
-    const auto far = stride < -farthest || stride > farthest ? std::nullopt : checked_mul(mode.shape.value, stride < 0 ? -stride : stride);
+    const auto far =
+        stride < -farthest || stride > farthest ? std::nullopt : checked_mul(mode.shape.value, stride < 0 ? -stride : stride);
     const auto sum = far ? checked_add(reach, *far) : far;
     if (!sum || *sum > farthest) refuse(fmt::format("mode {}, {}:{}, reaches beyond 2^62", k, mode.shape.value, stride), k);
     reach = *sum;
@@ -131,7 +133,8 @@ IntTuple index_of(const IntTuple& coordinate, const IntTuple& shape, const IntTu
     if (coordinate.items.size() != shape.items.size()) {
       refuse(fmt::format("coordinate {} does not have the rank of shape {}", to_string(coordinate), to_string(shape)));
     }
-    for (std::size_t k = 0; k < shape.items.size(); ++k) sum = need(add(sum, index_of(coordinate.items[k], shape.items[k], stride.items[k])));
+    for (std::size_t k = 0; k < shape.items.size(); ++k)
+      sum = need(add(sum, index_of(coordinate.items[k], shape.items[k], stride.items[k])));
     return sum;
   }
   IntTuple rest = coordinate;
@@ -185,7 +188,8 @@ NestedLayout canonical_unchecked(const IntTuple& shape, const IntTuple& stride) 
 IntTuple* leaf_at(IntTuple& tuple, const std::vector<int>& path) {
   IntTuple* at = &tuple;
   for (const int mode : path) {
-    if (at->is_leaf() ? mode != 0 : static_cast<std::size_t>(mode) >= at->items.size()) refuse(fmt::format("coordinate {} has no mode {}", to_string(tuple), mode));
+    if (at->is_leaf() ? mode != 0 : static_cast<std::size_t>(mode) >= at->items.size())
+      refuse(fmt::format("coordinate {} has no mode {}", to_string(tuple), mode));
     if (!at->is_leaf()) at = &at->items[static_cast<std::size_t>(mode)];
   }
   if (!at->is_integer()) refuse(fmt::format("a coordinate swizzle needs integers; got {}", to_string(*at)));
@@ -257,7 +261,8 @@ Result<IntTuple> size(const NestedLayout& layout) { return product(layout.shape)
 Result<IntTuple> coshape(const NestedLayout& layout) {
   return guarded([&] {
     IntTuple last = zero_image(layout);
-    for (const Mode& mode : modes_of(layout)) last = need(add(last, need(multiply(need(subtract(mode.shape, IntTuple(1))), mode.stride))));
+    for (const Mode& mode : modes_of(layout))
+      last = need(add(last, need(multiply(need(subtract(mode.shape, IntTuple(1))), mode.stride))));
     std::vector<IntTuple> values;
     for (const IntTuple& leaf : leaves(last)) values.push_back(need(add(leaf, IntTuple(1))));
     return with_leaves(last, values);
@@ -299,7 +304,8 @@ Result<IntTuple> crd2idx(const IntTuple& coordinate, const AnyLayout& layout) {
   if (const auto* swizzle = std::get_if<CoordSwizzle>(&layout)) return apply(*swizzle, coordinate);
   if (const auto* swizzle = std::get_if<IndexSwizzle>(&layout)) {
     if (coordinate.kind == IntTuple::Kind::dynamic) return coordinate;
-    if (!coordinate.is_integer()) return Reason{fmt::format("a swizzle takes an integer; got {}", to_string(coordinate)), {}, {}, {}};
+    if (!coordinate.is_integer())
+      return Reason{fmt::format("a swizzle takes an integer; got {}", to_string(coordinate)), {}, {}, {}};
     return IntTuple(apply(*swizzle, coordinate.value));
   }
   const ComposedLayout& composed = *std::get<std::shared_ptr<const ComposedLayout>>(layout);
@@ -316,7 +322,8 @@ Result<IntTuple> idx2crd(const IntTuple& index, const NestedLayout& layout) {
     if (!index.is_integer()) return coordinate;
     const IntTuple again = need(crd2idx(coordinate, layout));
     if (again.is_integer() && again.value != index.value) {
-      refuse(fmt::format("no coordinate of {} has the index {}; {} has {}", to_string(layout), index.value, to_string(coordinate), again.value));
+      refuse(fmt::format("no coordinate of {} has the index {}; {} has {}", to_string(layout), index.value,
+                         to_string(coordinate), again.value));
     }
     return coordinate;
   });
@@ -352,12 +359,14 @@ Result<DigitMap> digit_map(const NestedLayout& layout) {
     for (std::size_t k = 0; k < modes.size(); ++k) {
       Digit digit{integer(modes[k].shape, "the extent", k), {}};
       if (modes[k].stride.kind != IntTuple::Kind::integer) refuse("a stride known at run time only has no digit map", k);
-      if (modes[k].stride.path.empty() && !axes.empty() && modes[k].stride.value != 0) refuse("integer and basis strides in one layout", k);
+      if (modes[k].stride.path.empty() && !axes.empty() && modes[k].stride.value != 0)
+        refuse("integer and basis strides in one layout", k);
       const auto axis = modes[k].stride.path.empty() ? axes.begin() : std::find(axes.begin(), axes.end(), modes[k].stride.path);
       digit.step[static_cast<std::size_t>(axis - axes.begin())] = modes[k].stride.value;
       map.digits.push_back(digit);
     }
-    for (std::size_t a = 0; a < axis_count; ++a) map.beyond[a] = wrapping_mul(map.digits.back().step[a], map.digits.back().extent);
+    for (std::size_t a = 0; a < axis_count; ++a)
+      map.beyond[a] = wrapping_mul(map.digits.back().step[a], map.digits.back().extent);
     return map;
   });
 }
@@ -367,7 +376,8 @@ Result<NestedLayout> nested_layout(const DigitMap& map) {
     if (map.offset != Point{}) refuse("a nested layout has no offset");
     std::vector<std::size_t> used;
     for (std::size_t a = 0; a < axis_count; ++a) {
-      if (std::any_of(map.digits.begin(), map.digits.end(), [&](const Digit& digit) { return digit.step[a] != 0; })) used.push_back(a);
+      if (std::any_of(map.digits.begin(), map.digits.end(), [&](const Digit& digit) { return digit.step[a] != 0; }))
+        used.push_back(a);
     }
     std::vector<Mode> modes;
     for (std::size_t k = 0; k < map.digits.size(); ++k) {
@@ -386,7 +396,8 @@ Result<NestedLayout> nested_layout(const DigitMap& map) {
 
 Result<NestedLayout> nested_layout(const TileLayout& layout) {
   if (!layout.replica.empty()) return Reason{"a nested layout has no replicas", {}, {}, {}};
-  if (layout.swizzle && layout.swizzle->swizzle_len > 0) return Reason{"the swizzle stays outside: convert the layout without it and compose", {}, {}, {}};
+  if (layout.swizzle && layout.swizzle->swizzle_len > 0)
+    return Reason{"the swizzle stays outside: convert the layout without it and compose", {}, {}, {}};
   return nested_layout(digit_map(layout));
 }
 

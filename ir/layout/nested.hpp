@@ -73,9 +73,11 @@ std::string to_string(const Tile& tile);
 Result<NestedLayout> make_layout(const IntTuple& shape, const IntTuple& stride);
 Result<NestedLayout> make_layout(const IntTuple& shape);
 Result<NestedLayout> make_ordered_layout(const IntTuple& shape, const IntTuple& order);  // strides grow with the order
-Result<NestedLayout> make_identity_layout(const IntTuple& shape);                       // basis strides: coordinates as values
-Result<NestedLayout> make_layout_like(const NestedLayout& layout);      // compact, modes in the order of their strides; stride 0 stays
-Result<NestedLayout> make_fragment_layout(const NestedLayout& layout);  // first mode compact and lowest, the others as make_layout_like
+Result<NestedLayout> make_identity_layout(const IntTuple& shape);                        // basis strides: coordinates as values
+Result<NestedLayout> make_layout_like(
+    const NestedLayout& layout);  // compact, modes in the order of their strides; stride 0 stays
+Result<NestedLayout> make_fragment_layout(
+    const NestedLayout& layout);  // first mode compact and lowest, the others as make_layout_like
 Result<NestedLayout> select(const NestedLayout& layout, const std::vector<std::size_t>& modes);
 NestedLayout mode(const NestedLayout& layout, std::size_t k);
 std::size_t rank(const NestedLayout& layout);
@@ -83,7 +85,7 @@ std::size_t rank(const NestedLayout& layout);
 Result<IntTuple> size(const NestedLayout& layout);
 Result<IntTuple> coshape(const NestedLayout& layout);  // 1 + the largest image, per mode of the codomain
 Result<IntTuple> cosize(const NestedLayout& layout);
-NestedLayout canonical(const NestedLayout& layout);     // size-1 leaves get stride 0, tuples of one are unwrapped
+NestedLayout canonical(const NestedLayout& layout);  // size-1 leaves get stride 0, tuples of one are unwrapped
 
 // Coordinates.
 Result<IntTuple> crd2idx(const IntTuple& coordinate, const NestedLayout& layout);
@@ -132,7 +134,8 @@ Result<NestedLayout> downcast(const NestedLayout& layout, std::int64_t factor);
 Result<NestedLayout> recast(const NestedLayout& layout, std::int64_t old_bits, std::int64_t new_bits);
 Result<IndexSwizzle> recast(const IndexSwizzle& swizzle, std::int64_t old_bits, std::int64_t new_bits);
 
-// slice keeps the `*` modes of a coordinate, dice the others. The fixed modes of a composed layout move into the nearest offset.
+// slice keeps the `*` modes of a coordinate, dice the others. The fixed modes of a composed layout move into the nearest
+// offset.
 Result<IntTuple> slice(const IntTuple& tuple, const IntTuple& coordinate);
 Result<IntTuple> dice(const IntTuple& tuple, const IntTuple& coordinate);
 Result<NestedLayout> slice(const NestedLayout& layout, const IntTuple& coordinate);

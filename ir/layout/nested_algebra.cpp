@@ -20,8 +20,9 @@ std::vector<Mode> coalesced(std::vector<Mode> modes, bool keep_boundary) {
   for (std::size_t k = modes.size(); k > 0; --k) {
     const Mode& mode = modes[k - 1];
     const bool is_static = mode.shape.is_integer() && mode.stride.kind == IntTuple::Kind::integer;
-    if (!merged.empty() && is_static && merged.back().shape.is_integer() && merged.back().stride.kind == IntTuple::Kind::integer &&
-        merged.back().stride.path == mode.stride.path && checked_mul(mode.shape.value, mode.stride.value) == merged.back().stride.value) {
+    if (!merged.empty() && is_static && merged.back().shape.is_integer() &&
+        merged.back().stride.kind == IntTuple::Kind::integer && merged.back().stride.path == mode.stride.path &&
+        checked_mul(mode.shape.value, mode.stride.value) == merged.back().stride.value) {
       merged.back().shape = need(multiply(merged.back().shape, mode.shape));
       merged.back().stride = mode.stride;
     } else {
@@ -57,14 +58,17 @@ struct Left {
   void walk(std::size_t k, std::int64_t distance, std::size_t position) {
     const std::int64_t extent = integer(modes[k].shape, "the extent of the left layout", k);
     walked[k] += distance;  // both below the extent
-    if (walked[k] >= extent) refuse(fmt::format("the right modes up to mode {} carry out of the left mode {} of extent {}", position, k, extent), position);
+    if (walked[k] >= extent)
+      refuse(fmt::format("the right modes up to mode {} carry out of the left mode {} of extent {}", position, k, extent),
+             position);
   }
 };
 
 // The modes of the left layout that one mode of the right one meets.
 NestedLayout compose_mode(Left& left, const IntTuple& shape, const IntTuple& stride, std::size_t position) {
   const std::vector<Mode>& a = left.modes;
-  if (!stride.path.empty()) refuse(fmt::format("mode {} of the right layout has the basis stride {}", position, to_string(stride)), position);
+  if (!stride.path.empty())
+    refuse(fmt::format("mode {} of the right layout has the basis stride {}", position, to_string(stride)), position);
   if (stride.is(0)) return {shape, IntTuple(0)};
   if (a.size() == 1) return {shape, need(multiply(stride, a[0].stride))};
   std::int64_t count = integer(shape, "the extent of the right layout", position);
@@ -75,11 +79,15 @@ NestedLayout compose_mode(Left& left, const IntTuple& shape, const IntTuple& str
     const std::int64_t extent = integer(a[k].shape, "the extent of the left layout", k);
     const bool passes = step >= extent;
     if (passes && step % extent != 0) {
-      refuse(fmt::format("mode {} of the right layout, {}:{}, does not pass the left mode {} of extent {} evenly", position, to_string(shape), to_string(stride), k, extent), position);
+      refuse(fmt::format("mode {} of the right layout, {}:{}, does not pass the left mode {} of extent {} evenly", position,
+                         to_string(shape), to_string(stride), k, extent),
+             position);
     }
     const std::int64_t here = passes ? 1 : std::min(ceil_div(extent, step), count);
     if (!passes && here < count && (extent % step != 0 || count % here != 0)) {
-      refuse(fmt::format("mode {} of the right layout, {}:{}, crosses the left mode {} of extent {} unevenly", position, to_string(shape), to_string(stride), k, extent), position);
+      refuse(fmt::format("mode {} of the right layout, {}:{}, crosses the left mode {} of extent {} unevenly", position,
+                         to_string(shape), to_string(stride), k, extent),
+             position);
     }
     if (here > 1) {
       left.walk(k, step * (here - 1), position);
@@ -112,8 +120,10 @@ NestedLayout by_mode(const NestedLayout& a, const std::vector<Tile::Entry>& entr
   if (entries.size() > rank(a)) refuse(fmt::format("the tile has {} modes, {} has {}", entries.size(), to_string(a), rank(a)));
   std::vector<NestedLayout> modes = expanded(a);
   for (std::size_t k = 0; k < entries.size(); ++k) {
-    if (const auto* layout = std::get_if<NestedLayout>(&entries[k].what)) modes[k] = on_layout(modes[k], *layout);
-    else if (const auto* inside = std::get_if<std::vector<Tile::Entry>>(&entries[k].what)) modes[k] = by_mode(modes[k], *inside, on_layout);
+    if (const auto* layout = std::get_if<NestedLayout>(&entries[k].what))
+      modes[k] = on_layout(modes[k], *layout);
+    else if (const auto* inside = std::get_if<std::vector<Tile::Entry>>(&entries[k].what))
+      modes[k] = by_mode(modes[k], *inside, on_layout);
   }
   return a.shape.is_leaf() ? modes.front() : tuple_of(modes);
 }
@@ -141,7 +151,9 @@ NestedLayout complement_within(const NestedLayout& layout, std::int64_t codomain
   for (std::size_t k = 0; k < modes.size(); ++k) {
     const std::int64_t stride = modes[k].stride.value;
     if (stride < reached) {
-      refuse(fmt::format("complement of {}: not injective, the mode {}:{} lies within the {} places of the smaller strides", to_string(layout), modes[k].shape.value, stride, reached), k);
+      refuse(fmt::format("complement of {}: not injective, the mode {}:{} lies within the {} places of the smaller strides",
+                         to_string(layout), modes[k].shape.value, stride, reached),
+             k);
     }
     gaps.push_back({IntTuple(stride / reached), IntTuple(reached)});
     const auto next = checked_mul(stride, modes[k].shape.value);
@@ -167,7 +179,8 @@ std::vector<std::pair<Mode, std::int64_t>> weighted_by_stride(const NestedLayout
   std::vector<Mode> modes = coalesced(modes_of(layout), false);
   sorted_by_stride(modes, operation);
   auto weighted = with_weights(modes);
-  std::stable_sort(weighted.begin(), weighted.end(), [](const auto& a, const auto& b) { return a.first.stride.value < b.first.stride.value; });
+  std::stable_sort(weighted.begin(), weighted.end(),
+                   [](const auto& a, const auto& b) { return a.first.stride.value < b.first.stride.value; });
   return weighted;
 }
 
@@ -178,7 +191,8 @@ NestedLayout divided(const NestedLayout& a, const NestedLayout& b) {
 
 // Tile and rest of each mode, tile and rest of the modes of a nested tile together.
 std::pair<NestedLayout, NestedLayout> unzipped(const NestedLayout& a, const std::vector<Tile::Entry>& entries) {
-  if (entries.size() != rank(a)) refuse(fmt::format("the tile has {} modes, {} has {}; every mode needs a tile", entries.size(), to_string(a), rank(a)));
+  if (entries.size() != rank(a))
+    refuse(fmt::format("the tile has {} modes, {} has {}; every mode needs a tile", entries.size(), to_string(a), rank(a)));
   std::vector<NestedLayout> tiles, rests;
   for (std::size_t k = 0; k < entries.size(); ++k) {
     if (const auto* layout = std::get_if<NestedLayout>(&entries[k].what)) {
@@ -270,11 +284,15 @@ NestedLayout upcast_leaf(const NestedLayout& leaf, std::size_t position, std::in
   const std::int64_t stride = integer(leaf.stride, "the stride", position);
   const std::int64_t step = stride < 0 ? -stride : stride;
   if (step % factor != 0 && factor % step != 0) {
-    refuse(fmt::format("mode {}, {}:{}: neither of the stride and the factor {} divides the other", position, extent, stride, factor), position);
+    refuse(fmt::format("mode {}, {}:{}: neither of the stride and the factor {} divides the other", position, extent, stride,
+                       factor),
+           position);
   }
   const std::int64_t together = ceil_div(factor, step);  // neighbours that become one element
   if (extent % together != 0 && together % extent != 0) {
-    refuse(fmt::format("mode {}, {}:{}: {} elements do not make whole elements of {}", position, extent, stride, extent, together), position);
+    refuse(
+        fmt::format("mode {}, {}:{}: {} elements do not make whole elements of {}", position, extent, stride, extent, together),
+        position);
   }
   return {IntTuple(ceil_div(extent, together)), IntTuple((stride < 0 ? -1 : 1) * ceil_div(step, factor))};
 }
@@ -295,7 +313,8 @@ void covers_whole_elements(const NestedLayout& before, const NestedLayout& after
 }
 
 NestedLayout downcast_leaf(const NestedLayout& leaf, std::size_t position, std::int64_t factor) {
-  if (leaf.stride.kind != IntTuple::Kind::integer || !leaf.stride.path.empty()) refuse(fmt::format("mode {} has the stride {}", position, to_string(leaf.stride)), position);
+  if (leaf.stride.kind != IntTuple::Kind::integer || !leaf.stride.path.empty())
+    refuse(fmt::format("mode {} has the stride {}", position, to_string(leaf.stride)), position);
   if (leaf.stride.is(1) || leaf.stride.is(-1)) return {need(multiply(leaf.shape, IntTuple(factor))), leaf.stride};
   return {leaf.shape, need(multiply(leaf.stride, IntTuple(factor)))};
 }
@@ -402,7 +421,8 @@ Result<NestedLayout> left_inverse(const NestedLayout& layout) {
     for (const auto& [mode, weight] : weighted_by_stride(layout, "left_inverse")) {
       if (mode.stride.is(0)) continue;
       if (mode.stride.value % reached != 0) {
-        refuse(fmt::format("left_inverse of {}: the stride {} is no multiple of {}, the span of the smaller strides", to_string(layout), mode.stride.value, reached));
+        refuse(fmt::format("left_inverse of {}: the stride {} is no multiple of {}, the span of the smaller strides",
+                           to_string(layout), mode.stride.value, reached));
       }
       result.push_back({IntTuple(mode.stride.value / reached), last_stride});
       reached = mode.stride.value;
@@ -427,7 +447,9 @@ Result<NestedLayout> tiled_divide(const NestedLayout& a, const Tile& b) { return
 Result<NestedLayout> flat_divide(const NestedLayout& a, const NestedLayout& b) { return divide_as(a, b, Grouping::flat); }
 Result<NestedLayout> flat_divide(const NestedLayout& a, const Tile& b) { return divide_as(a, b, Grouping::flat); }
 
-Result<NestedLayout> logical_product(const NestedLayout& a, const NestedLayout& b) { return product_as(a, b, Grouping::zipped); }
+Result<NestedLayout> logical_product(const NestedLayout& a, const NestedLayout& b) {
+  return product_as(a, b, Grouping::zipped);
+}
 Result<NestedLayout> zipped_product(const NestedLayout& a, const NestedLayout& b) { return product_as(a, b, Grouping::zipped); }
 Result<NestedLayout> tiled_product(const NestedLayout& a, const NestedLayout& b) { return product_as(a, b, Grouping::tiled); }
 Result<NestedLayout> flat_product(const NestedLayout& a, const NestedLayout& b) { return product_as(a, b, Grouping::flat); }
@@ -452,7 +474,8 @@ Result<NestedLayout> upcast(const NestedLayout& layout, std::int64_t factor) {
   return guarded([&] {
     positive(factor);
     std::size_t position = 0;
-    const NestedLayout wide = leaf_by_leaf(layout, position, [&](const NestedLayout& leaf, std::size_t k) { return upcast_leaf(leaf, k, factor); });
+    const NestedLayout wide =
+        leaf_by_leaf(layout, position, [&](const NestedLayout& leaf, std::size_t k) { return upcast_leaf(leaf, k, factor); });
     covers_whole_elements(layout, wide, factor);
     return wide;
   });
@@ -462,7 +485,8 @@ Result<NestedLayout> downcast(const NestedLayout& layout, std::int64_t factor) {
   return guarded([&] {
     positive(factor);
     std::size_t position = 0;
-    return leaf_by_leaf(layout, position, [&](const NestedLayout& leaf, std::size_t k) { return downcast_leaf(leaf, k, factor); });
+    return leaf_by_leaf(layout, position,
+                        [&](const NestedLayout& leaf, std::size_t k) { return downcast_leaf(leaf, k, factor); });
   });
 }
 
@@ -475,7 +499,8 @@ Result<NestedLayout> recast(const NestedLayout& layout, std::int64_t old_bits, s
 
 Result<IndexSwizzle> recast(const IndexSwizzle& swizzle, std::int64_t old_bits, std::int64_t new_bits) {
   const auto is_power = [](std::int64_t bits) { return bits > 0 && (bits & (bits - 1)) == 0; };
-  if (!is_power(old_bits) || !is_power(new_bits)) return Reason{fmt::format("a swizzle is recast between powers of two; got {} and {} bits", old_bits, new_bits), {}, {}, {}};
+  if (!is_power(old_bits) || !is_power(new_bits))
+    return Reason{fmt::format("a swizzle is recast between powers of two; got {} and {} bits", old_bits, new_bits), {}, {}, {}};
   IndexSwizzle result = swizzle;
   for (std::int64_t bits = new_bits; bits < old_bits; bits *= 2) ++result.base;
   for (std::int64_t bits = old_bits; bits < new_bits; bits *= 2) --result.base;
@@ -493,7 +518,9 @@ Result<NestedLayout> slice(const NestedLayout& layout, const IntTuple& coordinat
   return guarded([&] { return NestedLayout{chosen(layout.shape, coordinate, true), chosen(layout.stride, coordinate, true)}; });
 }
 Result<NestedLayout> dice(const NestedLayout& layout, const IntTuple& coordinate) {
-  return guarded([&] { return NestedLayout{chosen(layout.shape, coordinate, false), chosen(layout.stride, coordinate, false)}; });
+  return guarded([&] {
+    return NestedLayout{chosen(layout.shape, coordinate, false), chosen(layout.stride, coordinate, false)};
+  });
 }
 Result<AnyLayout> slice(const AnyLayout& layout, const IntTuple& coordinate) {
   return guarded([&]() -> AnyLayout {

@@ -16,7 +16,9 @@ struct Refused {
   Reason reason;
 };
 
-[[noreturn]] inline void refuse(std::string text, std::optional<std::size_t> mode = {}) { throw Refused{Reason{std::move(text), mode, {}, {}}}; }
+[[noreturn]] inline void refuse(std::string text, std::optional<std::size_t> mode = {}) {
+  throw Refused{Reason{std::move(text), mode, {}, {}}};
+}
 
 template <class T>
 T need(Result<T> result) {
@@ -28,9 +30,7 @@ template <class F>
 auto guarded(F f) -> Result<decltype(f())> {
   try {
     return f();
-  } catch (const Refused& refused) {
-    return refused.reason;
-  }
+  } catch (const Refused& refused) { return refused.reason; }
 }
 
 struct Mode {

@@ -21,9 +21,7 @@ Result<T> parsed(std::string_view text, Read read) {
     T value = read(parser);
     parser.need_end();
     return value;
-  } catch (const NestedParser::Failure& failure) {
-    return failure.reason;
-  }
+  } catch (const NestedParser::Failure& failure) { return failure.reason; }
 }
 
 }  // namespace
@@ -76,7 +74,8 @@ std::int64_t NestedParser::integer() {
     value = *next;
     ++at_;
   }
-  if (at_ == digits) fail(start, at_ < text_.size() ? fmt::format("expected an integer, found '{}'", text_[at_]) : "expected an integer");
+  if (at_ == digits)
+    fail(start, at_ < text_.size() ? fmt::format("expected an integer, found '{}'", text_[at_]) : "expected an integer");
   return negative ? -value : value;
 }
 
@@ -108,7 +107,8 @@ IntTuple NestedParser::int_tuple() {
     ++at_;
     const std::size_t start = at_;
     const std::int64_t mode = integer();
-    if (mode < 0 || mode > most_basis || leaf.path.size() > static_cast<std::size_t>(deepest)) fail(start, "no such basis element");
+    if (mode < 0 || mode > most_basis || leaf.path.size() > static_cast<std::size_t>(deepest))
+      fail(start, "no such basis element");
     leaf.path.push_back(static_cast<int>(mode));
   }
   return leaf;
@@ -124,7 +124,8 @@ NestedLayout NestedParser::layout() {
   const std::size_t stride = at_;
   result.stride = int_tuple();
   if (!congruent(result.shape, result.stride)) {
-    fail(stride, fmt::format("the stride {} is not congruent to the shape {}", to_string(result.stride), to_string(result.shape)));
+    fail(stride,
+         fmt::format("the stride {} is not congruent to the shape {}", to_string(result.stride), to_string(result.shape)));
   }
   const auto good = make_layout(result.shape, result.stride);
   if (!good) fail(start, good.reason().text);
@@ -134,9 +135,7 @@ NestedLayout NestedParser::layout() {
 std::vector<int> NestedParser::path_in_brackets() {
   need('[', "before the mode");
   std::vector<int> path;
-  do {
-    path.push_back(small("mode"));
-  } while (take(','));
+  do { path.push_back(small("mode")); } while (take(','));
   need(']', "after the mode");
   return path;
 }
@@ -247,9 +246,12 @@ namespace {
 std::string text_of(const std::vector<Tile::Entry>& modes) {
   std::vector<std::string> texts;
   for (const Tile::Entry& entry : modes) {
-    if (const auto* layout = std::get_if<NestedLayout>(&entry.what)) texts.push_back(to_string(*layout));
-    else if (const auto* inside = std::get_if<std::vector<Tile::Entry>>(&entry.what)) texts.push_back(text_of(*inside));
-    else texts.emplace_back("*");
+    if (const auto* layout = std::get_if<NestedLayout>(&entry.what))
+      texts.push_back(to_string(*layout));
+    else if (const auto* inside = std::get_if<std::vector<Tile::Entry>>(&entry.what))
+      texts.push_back(text_of(*inside));
+    else
+      texts.emplace_back("*");
   }
   return fmt::format("[{}]", fmt::join(texts, "|"));
 }
@@ -267,7 +269,8 @@ std::string to_string(const AnyLayout& layout) {
   if (const auto* nested = std::get_if<NestedLayout>(&layout)) return to_string(*nested);
   if (const auto* s = std::get_if<IndexSwizzle>(&layout)) return fmt::format("S<{},{},{}>", s->bits, s->base, s->shift);
   if (const auto* s = std::get_if<CoordSwizzle>(&layout)) {
-    return fmt::format("CS<{},{},[{}],{},[{}]>", s->bits, s->row_bit, fmt::join(s->row, ","), s->column_bit, fmt::join(s->column, ","));
+    return fmt::format("CS<{},{},[{}],{},[{}]>", s->bits, s->row_bit, fmt::join(s->row, ","), s->column_bit,
+                       fmt::join(s->column, ","));
   }
   const ComposedLayout& composed = *std::get<std::shared_ptr<const ComposedLayout>>(layout);
   return fmt::format("{}o{}o{}", bracketed(composed.inner), to_string(composed.offset), bracketed(composed.outer));

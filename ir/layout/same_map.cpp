@@ -33,7 +33,8 @@ bool swizzles(const TileLayout& layout) { return layout.swizzle && layout.swizzl
 
 Comparison differ(std::int64_t x, std::string why) { return {Answer::no, x, std::move(why)}; }
 
-// D as a set of displacements is the same for two layouts whose start sets agree: equal sets shifted by different vectors differ.
+// D as a set of displacements is the same for two layouts whose start sets agree: equal sets shifted by different vectors
+// differ.
 Comparison compare_digits(const TileLayout& a, const TileLayout& b) {
   const TileLayout left = canonical(a), right = canonical(b);
   if ((left.offset != right.offset || left.replica != right.replica) && start_set(left) != start_set(right)) {
@@ -106,7 +107,8 @@ Comparison compare_under_swizzles(const TileLayout& a, const TileLayout& b) {
 
 bool moves_only_on(const TileLayout& layout, Axis axis) {
   const auto elsewhere = [&](const auto& part) { return part.axis != axis; };
-  return std::none_of(layout.shard.begin(), layout.shard.end(), elsewhere) && std::none_of(layout.offset.begin(), layout.offset.end(), elsewhere);
+  return std::none_of(layout.shard.begin(), layout.shard.end(), elsewhere) &&
+         std::none_of(layout.offset.begin(), layout.offset.end(), elsewhere);
 }
 
 }  // namespace
@@ -122,9 +124,13 @@ Result<TileLayout> compose(const TileLayout& outer, const TileLayout& inner) {
   if (!inner.replica.empty()) return Reason{"the inner layout has replicas; an element has one place to look up", {}, {}, {}};
   if (!moves_only_on(inner, Axis::m)) return Reason{"the inner layout must count elements on axis m", {}, {}, {}};
   const DigitMap outer_map = digit_map(outer);
-  const auto composed = swizzles(inner) ? (size(inner) > enumeration_bound ? Result<DigitMap>(Reason{"undecided: the inner layout has a swizzle and is too large to enumerate", {}, {}, {}})
-                                                                         : recover(size(inner), [&](std::int64_t x) { return evaluate(outer_map, at(evaluate(inner, x), Axis::m)); }))
-                                       : compose(outer_map, digit_map(inner));
+  const auto composed =
+      swizzles(inner)
+          ? (size(inner) > enumeration_bound
+                 ? Result<DigitMap>(
+                       Reason{"undecided: the inner layout has a swizzle and is too large to enumerate", {}, {}, {}})
+                 : recover(size(inner), [&](std::int64_t x) { return evaluate(outer_map, at(evaluate(inner, x), Axis::m)); }))
+          : compose(outer_map, digit_map(inner));
   if (!composed) return composed.reason();
   auto layout = tile_layout(*composed);
   if (!layout) return layout;
@@ -135,7 +141,8 @@ Result<TileLayout> compose(const TileLayout& outer, const TileLayout& inner) {
 
 Result<InverseLayout> inverse(const TileLayout& layout) {
   if (swizzles(layout)) return Reason{"the inverse of a swizzled layout is no layout", {}, {}, {}};
-  if (!layout.replica.empty()) return Reason{"an element with replicas has several places; the inverse would need all of them", {}, {}, {}};
+  if (!layout.replica.empty())
+    return Reason{"an element with replicas has several places; the inverse would need all of them", {}, {}, {}};
   if (!canonical(layout).offset.empty()) return Reason{"a layout with an offset has no inverse that is a layout", {}, {}, {}};
   InverseLayout result;
   const DigitMap map = digit_map(canonical(layout));

@@ -24,7 +24,6 @@ struct GroupedLayout {
 
 Result<GroupedLayout> group(const TileLayout& layout, std::span<const std::int64_t> shape);
 
-
 // The layout cut at the boundaries of all shapes and of its own iters (cumulative products, repeated boundaries kept as unit
 // iters), and the separators of each shape.
 struct CommonGroups {
@@ -45,14 +44,16 @@ Result<std::vector<std::int64_t>> iter_digits(const TileLayout& layout, std::spa
 // evaluate() at one digit an iter, and at a coordinate of a shape. Coordinates may lie beyond the shape: the first iter (of
 // the dimension, where the shape groups the iters) extends linearly.
 Result<Point> evaluate_digits(const TileLayout& layout, std::span<const std::int64_t> digits);
-Result<Point> evaluate_at(const TileLayout& layout, std::span<const std::int64_t> coordinate, std::span<const std::int64_t> shape);
+Result<Point> evaluate_at(const TileLayout& layout, std::span<const std::int64_t> coordinate,
+                          std::span<const std::int64_t> shape);
 
 // `outer` arranges copies of `inner`: in each dimension the outer iters stand above the inner ones, and outer strides count
 // spans of the inner layout on the same axis. The result is canonical. A bare swizzle stands for any inner shape.
 Result<TileLayout> tile(const TileLayout& outer, std::span<const std::int64_t> outer_shape, const TileLayout& inner,
                         std::span<const std::int64_t> inner_shape);
 // tile() with a row-major outer layout, from `from_shape` to `to_shape`.
-Result<TileLayout> tile_to(const TileLayout& inner, std::span<const std::int64_t> to_shape, std::span<const std::int64_t> from_shape);
+Result<TileLayout> tile_to(const TileLayout& inner, std::span<const std::int64_t> to_shape,
+                           std::span<const std::int64_t> from_shape);
 // As tile(), without scaling the outer strides.
 Result<TileLayout> direct_sum(const TileLayout& left, std::span<const std::int64_t> left_shape, const TileLayout& right,
                               std::span<const std::int64_t> right_shape);

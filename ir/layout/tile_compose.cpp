@@ -26,7 +26,8 @@ Result<GroupedLayout> grouped_part(std::string_view what, const TileLayout& layo
 
 bool uses(const TileLayout& layout, Axis axis) {
   const auto on_axis = [&](const auto& part) { return part.axis == axis; };
-  return std::any_of(layout.shard.begin(), layout.shard.end(), on_axis) || std::any_of(layout.replica.begin(), layout.replica.end(), on_axis) ||
+  return std::any_of(layout.shard.begin(), layout.shard.end(), on_axis) ||
+         std::any_of(layout.replica.begin(), layout.replica.end(), on_axis) ||
          std::any_of(layout.offset.begin(), layout.offset.end(), on_axis);
 }
 
@@ -36,7 +37,8 @@ std::int64_t scale_on(const TileLayout& inner, Axis axis) { return uses(inner, a
 void add_offsets(TileLayout& layout, const std::vector<AxisOffset>& more, bool subtract) {
   for (const AxisOffset& offset : more) {
     const std::int64_t value = subtract ? wrapping_mul(offset.value, -1) : offset.value;
-    const auto found = std::find_if(layout.offset.begin(), layout.offset.end(), [&](const AxisOffset& o) { return o.axis == offset.axis; });
+    const auto found =
+        std::find_if(layout.offset.begin(), layout.offset.end(), [&](const AxisOffset& o) { return o.axis == offset.axis; });
     if (found == layout.offset.end()) {
       layout.offset.push_back({offset.axis, value});
     } else {
@@ -48,7 +50,8 @@ void add_offsets(TileLayout& layout, const std::vector<AxisOffset>& more, bool s
 // A swizzle over one whole period and nothing else: it stands for an identity of whatever shape is asked for.
 TileLayout with_shape(const TileLayout& layout, Shape shape) {
   if (!layout.swizzle) return layout;
-  const std::int64_t period = std::int64_t{1} << (layout.swizzle->per_element + layout.swizzle->swizzle_len + layout.swizzle->atom_len);
+  const std::int64_t period = std::int64_t{1}
+                              << (layout.swizzle->per_element + layout.swizzle->swizzle_len + layout.swizzle->atom_len);
   TileLayout bare = canonical(layout);
   const bool is_bare = bare.shard == std::vector<Iter>{{period, 1, Axis::m}} && bare.replica.empty() && bare.offset.empty();
   std::int64_t total = 1;
@@ -77,7 +80,10 @@ Result<TileLayout> interleaved(const GroupedLayout& outer, const GroupedLayout& 
 
 std::optional<Reason> ranks_differ(std::string_view first, Shape a, std::string_view second, Shape b) {
   if (a.size() == b.size()) return std::nullopt;
-  return Reason{fmt::format("the {} shape {} and the {} shape {} differ in rank", first, shape_text(a), second, shape_text(b)), {}, {}, {}};
+  return Reason{fmt::format("the {} shape {} and the {} shape {} differ in rank", first, shape_text(a), second, shape_text(b)),
+                {},
+                {},
+                {}};
 }
 
 Result<TileLayout> combine(const TileLayout& outer, Shape outer_shape, const TileLayout& inner, Shape inner_shape, bool scale) {
@@ -160,7 +166,11 @@ TileLayout split_for(const TileLayout& tiled, const TileLayout& known, bool know
 // Both factors agree when tiling them again gives the tiled layout.
 Result<TileLayout> confirmed(TileLayout factor, const Result<TileLayout>& again, const TileLayout& tiled) {
   if (again && fused_where_possible(*again) == fused_where_possible(tiled)) return factor;
-  return Reason{again ? fmt::format("tiling gives {}, not {}", to_string(*again), to_string(canonical(tiled))) : again.reason().text, {}, {}, {}};
+  return Reason{
+      again ? fmt::format("tiling gives {}, not {}", to_string(*again), to_string(canonical(tiled))) : again.reason().text,
+      {},
+      {},
+      {}};
 }
 
 struct Factors {
@@ -168,7 +178,8 @@ struct Factors {
   GroupedLayout known;
 };
 
-Result<Factors> take_apart(const TileLayout& tiled, Shape tiled_shape, const TileLayout& known, Shape known_shape, bool known_is_inner) {
+Result<Factors> take_apart(const TileLayout& tiled, Shape tiled_shape, const TileLayout& known, Shape known_shape,
+                           bool known_is_inner) {
   const auto shape = factored(tiled_shape, known_shape, known_is_inner);
   if (!shape) return shape.reason();
   const TileLayout whole = split_for(with_shape(tiled, tiled_shape), known, known_is_inner);
@@ -183,14 +194,23 @@ std::optional<Reason> differs(const GroupedLayout& whole, std::size_t part, cons
   const auto found = dimension(whole, part);
   const auto expected = dimension(known, d);
   if (simplest(found) == simplest(expected)) return std::nullopt;
-  return Reason{fmt::format("dimension {} holds {} where the given layout has {}", d, iters_text(found), iters_text(expected)), whole.separators[part], {}, {}};
+  return Reason{fmt::format("dimension {} holds {} where the given layout has {}", d, iters_text(found), iters_text(expected)),
+                whole.separators[part],
+                {},
+                {}};
 }
 
-Result<TileLayout> other_addend(const TileLayout& sum, Shape interleaved_shape, const TileLayout& known, Shape known_shape, bool known_is_right) {
+Result<TileLayout> other_addend(const TileLayout& sum, Shape interleaved_shape, const TileLayout& known, Shape known_shape,
+                                bool known_is_right) {
   if (interleaved_shape.size() != 2 * known_shape.size()) {
-    return Reason{fmt::format("the interleaved shape {} needs two dimensions for each of {}", shape_text(interleaved_shape), shape_text(known_shape)), {}, {}, {}};
+    return Reason{fmt::format("the interleaved shape {} needs two dimensions for each of {}", shape_text(interleaved_shape),
+                              shape_text(known_shape)),
+                  {},
+                  {},
+                  {}};
   }
-  if (known_is_right ? sum.swizzle != known.swizzle : known.swizzle.has_value()) return Reason{"the swizzles differ", {}, {}, {}};
+  if (known_is_right ? sum.swizzle != known.swizzle : known.swizzle.has_value())
+    return Reason{"the swizzles differ", {}, {}, {}};
   const auto whole = grouped_part("sum", sum, interleaved_shape);
   if (!whole) return whole.reason();
   const auto part = grouped_part("given", known, known_shape);
@@ -235,7 +255,11 @@ Result<TileLayout> outer_of_tile(const TileLayout& tiled, Shape tiled_shape, con
     const std::int64_t scale = scale_on(factors->known.layout, iter.axis);
     if (iter.extent == 1) return iter;
     if (scale == 0 || iter.stride % scale != 0) {
-      return Reason{fmt::format("the stride {} of iter {} is no multiple of the inner span {} on {}", iter.stride, position, scale, name(iter.axis)), position, {}, {}};
+      return Reason{fmt::format("the stride {} of iter {} is no multiple of the inner span {} on {}", iter.stride, position,
+                                scale, name(iter.axis)),
+                    position,
+                    {},
+                    {}};
     }
     return Iter{iter.extent, iter.stride / scale, iter.axis};
   };

@@ -15,7 +15,9 @@ namespace {
 Result<std::vector<std::int64_t>> boundaries_of(std::span<const std::int64_t> shape) {
   std::vector<std::int64_t> boundaries{1};
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] < 1) return Reason{fmt::format("dimension {} of shape {} is {}; dimensions are at least 1", d, shape_text(shape), shape[d]), {}, {}, {}};
+    if (shape[d] < 1)
+      return Reason{
+          fmt::format("dimension {} of shape {} is {}; dimensions are at least 1", d, shape_text(shape), shape[d]), {}, {}, {}};
     const auto next = checked_mul(boundaries.back(), shape[d]);
     if (!next) return Reason{fmt::format("the size of shape {} exceeds 64 bits", shape_text(shape)), {}, {}, {}};
     boundaries.push_back(*next);
@@ -43,7 +45,8 @@ Refinement refine(const std::vector<std::vector<std::int64_t>>& sequences) {
   Refinement refinement;
   for (const std::vector<std::int64_t>& sequence : sequences) {
     std::map<std::int64_t, std::size_t> own;
-    for (const std::int64_t boundary : sequence) refinement.count[boundary] = std::max(refinement.count[boundary], ++own[boundary]);
+    for (const std::int64_t boundary : sequence)
+      refinement.count[boundary] = std::max(refinement.count[boundary], ++own[boundary]);
   }
   for (const auto& [boundary, count] : refinement.count) {
     refinement.first[boundary] = refinement.boundaries.size();
@@ -70,13 +73,16 @@ std::string shape_text(std::span<const std::int64_t> shape) { return fmt::format
 Result<GroupedLayout> group(const TileLayout& layout, std::span<const std::int64_t> shape) {
   std::int64_t total = 1;
   for (std::size_t d = 0; d < shape.size(); ++d) {
-    if (shape[d] < 1) return Reason{fmt::format("dimension {} of shape {} is {}; dimensions are at least 1", d, shape_text(shape), shape[d]), {}, {}, {}};
+    if (shape[d] < 1)
+      return Reason{
+          fmt::format("dimension {} of shape {} is {}; dimensions are at least 1", d, shape_text(shape), shape[d]), {}, {}, {}};
     const auto next = checked_mul(total, shape[d]);
     if (!next) return Reason{fmt::format("the size of shape {} exceeds 64 bits", shape_text(shape)), {}, {}, {}};
     total = *next;
   }
   if (total != size(layout)) {
-    return Reason{fmt::format("the layout has {} elements, shape {} has {}", size(layout), shape_text(shape), total), {}, {}, {}};
+    return Reason{
+        fmt::format("the layout has {} elements, shape {} has {}", size(layout), shape_text(shape), total), {}, {}, {}};
   }
 
   GroupedLayout grouped{layout, {0}};
@@ -88,7 +94,11 @@ Result<GroupedLayout> group(const TileLayout& layout, std::span<const std::int64
     while (d < shape.size() && gathered % shape[d] == 0) {
       const std::int64_t left = gathered / shape[d];
       if (rest.extent % left != 0) {
-        return Reason{fmt::format("iter {} of extent {} cannot be cut at {} to close dimension {} of shape {}", position, rest.extent, left, d, shape_text(shape)), position, {}, {}};
+        return Reason{fmt::format("iter {} of extent {} cannot be cut at {} to close dimension {} of shape {}", position,
+                                  rest.extent, left, d, shape_text(shape)),
+                      position,
+                      {},
+                      {}};
       }
       iters.push_back(Iter{rest.extent / left, rest.stride * left, rest.axis});
       grouped.separators.push_back(iters.size());
@@ -109,7 +119,11 @@ Result<GroupedLayout> group(const TileLayout& layout, std::span<const std::int64
     ++d;
   }
   if (d != shape.size()) {
-    return Reason{fmt::format("the iters cannot be grouped by shape {}: dimension {} has no boundary between iters", shape_text(shape), d), {}, {}, {}};
+    return Reason{fmt::format("the iters cannot be grouped by shape {}: dimension {} has no boundary between iters",
+                              shape_text(shape), d),
+                  {},
+                  {},
+                  {}};
   }
   return grouped;
 }
@@ -125,14 +139,22 @@ Result<CommonGroups> group_many(const TileLayout& layout, const std::vector<std:
     const auto boundaries = boundaries_of(shape);
     if (!boundaries) return boundaries.reason();
     if (boundaries->back() != own->back()) {
-      return Reason{fmt::format("the layout has {} elements, shape {} has {}", own->back(), shape_text(shape), boundaries->back()), {}, {}, {}};
+      return Reason{
+          fmt::format("the layout has {} elements, shape {} has {}", own->back(), shape_text(shape), boundaries->back()),
+          {},
+          {},
+          {}};
     }
     sequences.push_back(*boundaries);
   }
   const Refinement refinement = refine(sequences);
   for (std::size_t k = 1; k < refinement.boundaries.size(); ++k) {
     if (refinement.boundaries[k] % refinement.boundaries[k - 1] != 0) {
-      return Reason{fmt::format("incompatible cumulative boundaries: {} does not divide {}", refinement.boundaries[k - 1], refinement.boundaries[k]), {}, {}, {}};
+      return Reason{fmt::format("incompatible cumulative boundaries: {} does not divide {}", refinement.boundaries[k - 1],
+                                refinement.boundaries[k]),
+                    {},
+                    {},
+                    {}};
     }
   }
 
@@ -143,7 +165,8 @@ Result<CommonGroups> group_many(const TileLayout& layout, const std::vector<std:
     const std::int64_t end = refinement.boundaries[places[k + 1]];
     for (std::size_t at = places[k]; at < places[k + 1]; ++at) {
       const std::int64_t extent = refinement.boundaries[at + 1] / refinement.boundaries[at];
-      common.layout.shard.push_back({extent, layout.shard[k].stride * (end / refinement.boundaries[at + 1]), layout.shard[k].axis});
+      common.layout.shard.push_back(
+          {extent, layout.shard[k].stride * (end / refinement.boundaries[at + 1]), layout.shard[k].axis});
     }
   }
   for (std::size_t s = 1; s < sequences.size(); ++s) common.separators.push_back(refinement.positions(sequences[s]));
@@ -151,15 +174,21 @@ Result<CommonGroups> group_many(const TileLayout& layout, const std::vector<std:
 }
 
 Result<TileLayout> permute_groups(const GroupedLayout& grouped, std::span<const std::size_t> order) {
-  if (grouped.separators.empty() || grouped.separators.front() != 0 || grouped.separators.back() != grouped.layout.shard.size() ||
+  if (grouped.separators.empty() || grouped.separators.front() != 0 ||
+      grouped.separators.back() != grouped.layout.shard.size() ||
       !std::is_sorted(grouped.separators.begin(), grouped.separators.end())) {
-    return Reason{fmt::format("({}) are no separators of {} iters", fmt::join(grouped.separators, ", "), grouped.layout.shard.size()), {}, {}, {}};
+    return Reason{
+        fmt::format("({}) are no separators of {} iters", fmt::join(grouped.separators, ", "), grouped.layout.shard.size()),
+        {},
+        {},
+        {}};
   }
   if (auto reason = order_problem(order, grouped.separators.size() - 1, "groups")) return *reason;
   TileLayout result = grouped.layout;
   result.shard.clear();
   for (const std::size_t d : order) {
-    for (std::size_t k = grouped.separators[d]; k < grouped.separators[d + 1]; ++k) result.shard.push_back(grouped.layout.shard[k]);
+    for (std::size_t k = grouped.separators[d]; k < grouped.separators[d + 1]; ++k)
+      result.shard.push_back(grouped.layout.shard[k]);
   }
   return result;
 }
@@ -186,10 +215,13 @@ void split_digits(std::span<const Iter> iters, std::int64_t x, std::vector<std::
 
 std::optional<Reason> coordinate_problem(std::span<const std::int64_t> coordinate, std::span<const std::int64_t> shape) {
   if (coordinate.size() != shape.size()) {
-    return Reason{fmt::format("coordinate {} does not have the rank of shape {}", shape_text(coordinate), shape_text(shape)), {}, {}, {}};
+    return Reason{
+        fmt::format("coordinate {} does not have the rank of shape {}", shape_text(coordinate), shape_text(shape)), {}, {}, {}};
   }
   for (const std::int64_t c : coordinate) {
-    if (c < 0) return Reason{fmt::format("coordinate {} is negative", shape_text(coordinate)), {}, {coordinate.begin(), coordinate.end()}, {}};
+    if (c < 0)
+      return Reason{
+          fmt::format("coordinate {} is negative", shape_text(coordinate)), {}, {coordinate.begin(), coordinate.end()}, {}};
   }
   return std::nullopt;
 }
@@ -214,7 +246,8 @@ Result<std::vector<std::int64_t>> iter_digits(const TileLayout& layout, std::spa
   if (grouped && grouped->layout.shard.size() == layout.shard.size()) {
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const std::size_t first = grouped->separators[d];
-      split_digits(std::span<const Iter>(grouped->layout.shard).subspan(first, grouped->separators[d + 1] - first), coordinate[d], digits);
+      split_digits(std::span<const Iter>(grouped->layout.shard).subspan(first, grouped->separators[d + 1] - first),
+                   coordinate[d], digits);
     }
     return digits;
   }
@@ -233,20 +266,23 @@ Result<Point> evaluate_digits(const TileLayout& layout, std::span<const std::int
   Point point{};
   for (const AxisOffset& offset : layout.offset) at(point, offset.axis) = wrapping_add(at(point, offset.axis), offset.value);
   for (std::size_t k = 0; k < digits.size(); ++k) {
-    at(point, layout.shard[k].axis) = wrapping_add(at(point, layout.shard[k].axis), wrapping_mul(digits[k], layout.shard[k].stride));
+    at(point, layout.shard[k].axis) =
+        wrapping_add(at(point, layout.shard[k].axis), wrapping_mul(digits[k], layout.shard[k].stride));
   }
   if (layout.swizzle) at(point, Axis::m) = apply(*layout.swizzle, at(point, Axis::m));
   return point;
 }
 
-Result<Point> evaluate_at(const TileLayout& layout, std::span<const std::int64_t> coordinate, std::span<const std::int64_t> shape) {
+Result<Point> evaluate_at(const TileLayout& layout, std::span<const std::int64_t> coordinate,
+                          std::span<const std::int64_t> shape) {
   if (auto reason = coordinate_problem(coordinate, shape)) return *reason;
   const auto grouped = group(layout, shape);
   if (grouped) {
     std::vector<std::int64_t> digits;
     for (std::size_t d = 0; d < shape.size(); ++d) {
       const std::size_t first = grouped->separators[d];
-      split_digits(std::span<const Iter>(grouped->layout.shard).subspan(first, grouped->separators[d + 1] - first), coordinate[d], digits);
+      split_digits(std::span<const Iter>(grouped->layout.shard).subspan(first, grouped->separators[d + 1] - first),
+                   coordinate[d], digits);
     }
     return evaluate_digits(grouped->layout, digits);
   }

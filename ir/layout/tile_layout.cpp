@@ -45,7 +45,8 @@ void add_linear_part(Point& point, const TileLayout& layout, std::int64_t x) {
   if (layout.shard.empty()) return;
   auto rest = static_cast<std::uint64_t>(x);
   const Iter* const first = layout.shard.data();
-  for (const Iter* iter = first + layout.shard.size() - 1; iter != first; --iter) step(point, *iter, take_digit(rest, iter->extent));
+  for (const Iter* iter = first + layout.shard.size() - 1; iter != first; --iter)
+    step(point, *iter, take_digit(rest, iter->extent));
   step(point, *first, static_cast<std::int64_t>(rest));
 }
 
@@ -72,7 +73,12 @@ std::optional<Reason> coordinates_fit(const TileLayout& layout) {
       const auto far = within_reach(iter.stride) ? checked_mul(iter.extent - 1, iter.stride) : std::nullopt;
       Point& end = iter.stride < 0 ? low : high;
       const auto sum = far ? within_reach(checked_add(at(end, iter.axis), *far)) : far;
-      if (!sum) return Reason{fmt::format("iter {} of the {}, {}:{}@{}, reaches coordinates beyond 2^62", k, list, iter.extent, iter.stride, name(iter.axis)), k, {}, {}};
+      if (!sum)
+        return Reason{fmt::format("iter {} of the {}, {}:{}@{}, reaches coordinates beyond 2^62", k, list, iter.extent,
+                                  iter.stride, name(iter.axis)),
+                      k,
+                      {},
+                      {}};
       at(end, iter.axis) = *sum;
     }
     return std::nullopt;
@@ -82,10 +88,13 @@ std::optional<Reason> coordinates_fit(const TileLayout& layout) {
 }
 
 std::optional<Reason> extents_fit(const std::vector<Iter>& iters, std::string_view list) {
-  if (iters.size() > most_iters) return Reason{fmt::format("the {} has {} iters; at most {} are supported", list, iters.size(), most_iters), {}, {}, {}};
+  if (iters.size() > most_iters)
+    return Reason{fmt::format("the {} has {} iters; at most {} are supported", list, iters.size(), most_iters), {}, {}, {}};
   std::int64_t product = 1;
   for (std::size_t k = 0; k < iters.size(); ++k) {
-    if (iters[k].extent < 1) return Reason{fmt::format("iter {} of the {} has extent {}; extents are at least 1", k, list, iters[k].extent), k, {}, {}};
+    if (iters[k].extent < 1)
+      return Reason{
+          fmt::format("iter {} of the {} has extent {}; extents are at least 1", k, list, iters[k].extent), k, {}, {}};
     const auto next = checked_mul(product, iters[k].extent);
     if (!next) return Reason{fmt::format("the product of the {} extents exceeds 64 bits at iter {}", list, k), k, {}, {}};
     product = *next;
@@ -96,10 +105,15 @@ std::optional<Reason> extents_fit(const std::vector<Iter>& iters, std::string_vi
 std::optional<Reason> swizzle_fits(const Swizzle& swizzle) {
   if (swizzle.per_element < 0 || swizzle.swizzle_len < 0) return Reason{"swizzle parameters are not negative", {}, {}, {}};
   if (swizzle.atom_len < swizzle.swizzle_len) {
-    return Reason{fmt::format("atom_len {} is below swizzle_len {}: a swizzle needs atom_len >= swizzle_len", swizzle.atom_len, swizzle.swizzle_len), {}, {}, {}};
+    return Reason{fmt::format("atom_len {} is below swizzle_len {}: a swizzle needs atom_len >= swizzle_len", swizzle.atom_len,
+                              swizzle.swizzle_len),
+                  {},
+                  {},
+                  {}};
   }
   constexpr int most_bits = 62;
-  if (swizzle.per_element > most_bits || swizzle.atom_len > most_bits || swizzle.per_element + swizzle.swizzle_len + swizzle.atom_len > most_bits) {
+  if (swizzle.per_element > most_bits || swizzle.atom_len > most_bits ||
+      swizzle.per_element + swizzle.swizzle_len + swizzle.atom_len > most_bits) {
     return Reason{"the period of the swizzle, 2^(per_element + swizzle_len + atom_len), exceeds 64 bits", {}, {}, {}};
   }
   return std::nullopt;
@@ -110,7 +124,8 @@ void fuse_neighbours(std::vector<Iter>& shard) {
   std::vector<Iter> fused;
   for (std::size_t k = shard.size(); k > 0; --k) {
     const Iter& outer = shard[k - 1];
-    if (!fused.empty() && fused.back().axis == outer.axis && checked_mul(fused.back().extent, fused.back().stride) == outer.stride) {
+    if (!fused.empty() && fused.back().axis == outer.axis &&
+        checked_mul(fused.back().extent, fused.back().stride) == outer.stride) {
       fused.back().extent *= outer.extent;
     } else {
       fused.push_back(outer);
@@ -139,7 +154,8 @@ std::optional<Reason> problem_with(const TileLayout& layout) {
   if (auto reason = extents_fit(layout.replica, "replica")) return reason;
   std::int64_t replicas = 1;
   for (const Iter& iter : layout.replica) replicas *= iter.extent;
-  if (replicas > most_replicas) return Reason{fmt::format("{} replicas of each element; at most {} are supported", replicas, most_replicas), {}, {}, {}};
+  if (replicas > most_replicas)
+    return Reason{fmt::format("{} replicas of each element; at most {} are supported", replicas, most_replicas), {}, {}, {}};
   if (layout.swizzle) {
     if (auto reason = swizzle_fits(*layout.swizzle)) return reason;
   }
@@ -222,7 +238,8 @@ TileLayout canonical(const TileLayout& layout) {
     return std::tuple(a.axis, a.stride, a.extent) < std::tuple(b.axis, b.stride, b.extent);
   });
   std::erase_if(result.offset, [](const AxisOffset& offset) { return offset.value == 0; });
-  std::sort(result.offset.begin(), result.offset.end(), [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
+  std::sort(result.offset.begin(), result.offset.end(),
+            [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
   return result;
 }
 

@@ -79,9 +79,9 @@ Point evaluate(const TileLayout& layout, std::int64_t x);
 // All images of x, replicas included, in replica order (first is D(x) + O).
 std::vector<Point> evaluate_all(const TileLayout& layout, std::int64_t x);
 
-std::int64_t size(const TileLayout& layout);                       // product of shard extents
-std::int64_t size_on(const TileLayout& layout, Axis axis);         // product of the extents on one axis
-std::int64_t span_on(const TileLayout& layout, Axis axis);         // 1 + largest coordinate on the axis (strides >= 0)
+std::int64_t size(const TileLayout& layout);                // product of shard extents
+std::int64_t size_on(const TileLayout& layout, Axis axis);  // product of the extents on one axis
+std::int64_t span_on(const TileLayout& layout, Axis axis);  // 1 + largest coordinate on the axis (strides >= 0)
 
 // Same map, simplest shard: unit iters and zero offsets dropped, neighbours that continue each other fused.
 TileLayout canonical(const TileLayout& layout);

@@ -48,14 +48,17 @@ class Parser {
         sum(result);
       } else {
         need_end();
-        result.shard.push_back({std::int64_t{1} << (result.swizzle->per_element + result.swizzle->swizzle_len + result.swizzle->atom_len), 1, Axis::m});
+        result.shard.push_back(
+            {std::int64_t{1} << (result.swizzle->per_element + result.swizzle->swizzle_len + result.swizzle->atom_len), 1,
+             Axis::m});
       }
     } else {
       sum(result);
     }
     need_end();
     std::erase_if(result.offset, [](const AxisOffset& offset) { return offset.value == 0; });
-    std::sort(result.offset.begin(), result.offset.end(), [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
+    std::sort(result.offset.begin(), result.offset.end(),
+              [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
     if (auto reason = problem_with(result)) fail(problem_offset(*reason), reason->text, reason->iter);
     return result;
   }
@@ -179,13 +182,15 @@ class Parser {
   }
   std::int64_t named(std::size_t start) {
     const std::string_view word = peek_word();
-    if (word.empty()) fail(start, at_ < text_.size() ? fmt::format("expected an integer, found '{}'", text_[at_]) : "expected an integer");
+    if (word.empty())
+      fail(start, at_ < text_.size() ? fmt::format("expected an integer, found '{}'", text_[at_]) : "expected an integer");
     const auto found = names_.find(std::string(word));
     if (found == names_.end()) {
       std::vector<std::string_view> known;
       for (const auto& [key, unused] : names_) known.push_back(key);
       const std::string near = closest(word, known);
-      fail(start, near.empty() ? fmt::format("'{}' is not a known name", word) : fmt::format("'{}' is not a known name; did you mean {}?", word, near));
+      fail(start, near.empty() ? fmt::format("'{}' is not a known name", word)
+                               : fmt::format("'{}' is not a known name; did you mean {}?", word, near));
     }
     at_ += word.size();
     return found->second;
@@ -468,7 +473,8 @@ class Parser {
     // A word that is no name and no number: f16, 16x64b, D.
     std::size_t end = at_;
     bool letters = false;
-    for (; end < text_.size() && word_char(text_[end]); ++end) letters = letters || std::isalpha(static_cast<unsigned char>(text_[end]));
+    for (; end < text_.size() && word_char(text_[end]); ++end)
+      letters = letters || std::isalpha(static_cast<unsigned char>(text_[end]));
     const std::string word(text_.substr(at_, end - at_));
     if (letters && !names_.count(word)) {
       at_ = end;
@@ -523,8 +529,10 @@ std::string iters_text(char letter, const std::vector<Iter>& iters) {
 }
 
 std::string offset_text(const AxisOffset& offset) {
-  const std::uint64_t magnitude = offset.value < 0 ? 0 - static_cast<std::uint64_t>(offset.value) : static_cast<std::uint64_t>(offset.value);
-  return fmt::format(" {} {}{}", offset.value < 0 ? '-' : '+', magnitude, offset.axis == Axis::m ? "" : fmt::format("@{}", name(offset.axis)));
+  const std::uint64_t magnitude =
+      offset.value < 0 ? 0 - static_cast<std::uint64_t>(offset.value) : static_cast<std::uint64_t>(offset.value);
+  return fmt::format(" {} {}{}", offset.value < 0 ? '-' : '+', magnitude,
+                     offset.axis == Axis::m ? "" : fmt::format("@{}", name(offset.axis)));
 }
 
 }  // namespace
@@ -532,9 +540,7 @@ std::string offset_text(const AxisOffset& offset) {
 Result<TileLayout> parse_layout(std::string_view notation, const Names& names) {
   try {
     return Parser(notation, names).layout();
-  } catch (const Parser::Failure& failure) {
-    return failure.reason;
-  }
+  } catch (const Parser::Failure& failure) { return failure.reason; }
 }
 
 Result<TileLayout> parse_layout(std::string_view notation) { return parse_layout(notation, {}); }
@@ -543,7 +549,8 @@ std::string to_string(const TileLayout& layout) {
   std::string text;
   if (layout.swizzle) {
     const Swizzle& swizzle = *layout.swizzle;
-    text = fmt::format("Swizzle({},{},{}{}) o ", swizzle.per_element, swizzle.swizzle_len, swizzle.atom_len, swizzle.inner ? "" : ",outer");
+    text = fmt::format("Swizzle({},{},{}{}) o ", swizzle.per_element, swizzle.swizzle_len, swizzle.atom_len,
+                       swizzle.inner ? "" : ",outer");
   }
   text += iters_text('S', layout.shard);
   if (!layout.replica.empty()) text += " + " + iters_text('R', layout.replica);

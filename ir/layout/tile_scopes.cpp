@@ -25,22 +25,29 @@ std::set<Axis> thread_axes(const TileLayout& layout) {
 // Threads that one unit of a scope holds; 0 where the number is not fixed.
 std::int64_t threads_of(Scope scope) {
   switch (scope) {
-    case Scope::thread: return 1;
-    case Scope::warp: return 32;
-    case Scope::warpgroup: return 128;
-    default: return 0;
+    case Scope::thread:
+      return 1;
+    case Scope::warp:
+      return 32;
+    case Scope::warpgroup:
+      return 128;
+    default:
+      return 0;
   }
 }
 
 std::optional<Axis> axis_counting(Scope unit, Scope scope) {
-  const auto* row = std::find_if(axis_table.begin(), axis_table.end(), [&](const AxisFacts& f) { return f.thread && f.unit == unit && f.scope == scope; });
+  const auto* row = std::find_if(axis_table.begin(), axis_table.end(),
+                                 [&](const AxisFacts& f) { return f.thread && f.unit == unit && f.scope == scope; });
   if (row == axis_table.end()) return std::nullopt;
   return row->axis;
 }
 
 Reason conflict(std::string_view why, const std::set<Axis>& axes) {
   std::string names;
-  for (const Axis axis : axes) names += fmt::format("{}{} ({} in {})", names.empty() ? "" : ", ", name(axis), name(facts(axis).unit), name(facts(axis).scope));
+  for (const Axis axis : axes)
+    names +=
+        fmt::format("{}{} ({} in {})", names.empty() ? "" : ", ", name(axis), name(facts(axis).unit), name(facts(axis).scope));
   return Reason{fmt::format("{}: {}", why, names), {}, {}, {}};
 }
 
@@ -72,7 +79,8 @@ std::optional<Split> split_of(Axis axis, Scope scope) {
 std::optional<std::vector<Iter>> split_iter(const Iter& iter, const Split& split) {
   if (iter.stride < 0) return std::nullopt;
   if (iter.stride % split.unit == 0) return std::vector<Iter>{{iter.extent, iter.stride / split.unit, split.coarse}};
-  if (iter.stride < split.unit && (iter.extent - 1) * iter.stride < split.unit) return std::vector<Iter>{{iter.extent, iter.stride, split.fine}};
+  if (iter.stride < split.unit && (iter.extent - 1) * iter.stride < split.unit)
+    return std::vector<Iter>{{iter.extent, iter.stride, split.fine}};
   if (split.unit % iter.stride != 0 || iter.extent % (split.unit / iter.stride) != 0) return std::nullopt;
   const std::int64_t within = split.unit / iter.stride;
   return std::vector<Iter>{{iter.extent / within, 1, split.coarse}, {within, iter.stride, split.fine}};
@@ -110,7 +118,8 @@ Result<TileLayout> fuse_scopes(const TileLayout& layout, Scope scope) {
     return Reason{fmt::format("the thread axes count within a {}, not a {}", name((*range)->scope), name(scope)), {}, {}, {}};
   }
   const auto target = axis_counting((*range)->unit, scope);
-  if (!target || threads_of((*range)->unit) == 0 || scope > Scope::cta) return canonical(layout);  // CTA axes have no common axis
+  if (!target || threads_of((*range)->unit) == 0 || scope > Scope::cta)
+    return canonical(layout);  // CTA axes have no common axis
 
   TileLayout fused = layout;
   fused.offset.clear();
@@ -147,7 +156,11 @@ Result<TileLayout> split_scopes(const TileLayout& layout, Scope scope) {
       }
       const auto parts = split_iter(iters[k], *split);
       if (!parts) {
-        return Reason{fmt::format("iter {}, {}:{}@{}, crosses the boundary of a {} unevenly", k, iters[k].extent, iters[k].stride, name(iters[k].axis), name(scope)), k, {}, {}};
+        return Reason{fmt::format("iter {}, {}:{}@{}, crosses the boundary of a {} unevenly", k, iters[k].extent,
+                                  iters[k].stride, name(iters[k].axis), name(scope)),
+                      k,
+                      {},
+                      {}};
       }
       out.insert(out.end(), parts->begin(), parts->end());
     }
@@ -162,11 +175,13 @@ Result<TileLayout> split_scopes(const TileLayout& layout, Scope scope) {
       result.offset.push_back(offset);
       continue;
     }
-    if (offset.value < 0) return Reason{fmt::format("the negative offset on {} cannot be split", name(offset.axis)), {}, {}, {}};
+    if (offset.value < 0)
+      return Reason{fmt::format("the negative offset on {} cannot be split", name(offset.axis)), {}, {}, {}};
     add_offset(result.offset, split->coarse, offset.value / split->unit);
     add_offset(result.offset, split->fine, offset.value % split->unit);
   }
-  std::sort(result.offset.begin(), result.offset.end(), [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
+  std::sort(result.offset.begin(), result.offset.end(),
+            [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
   return result;
 }
 

@@ -16,7 +16,8 @@ struct Part {
 };
 
 void add_offset(std::vector<AxisOffset>& offsets, Axis axis, std::int64_t value) {
-  const auto found = std::find_if(offsets.begin(), offsets.end(), [&](const AxisOffset& offset) { return offset.axis == axis; });
+  const auto found =
+      std::find_if(offsets.begin(), offsets.end(), [&](const AxisOffset& offset) { return offset.axis == axis; });
   if (found != offsets.end()) {
     found->value += value;
   } else {
@@ -68,20 +69,28 @@ std::optional<Part> slice_dimension(std::span<const Iter> iters, std::int64_t be
 std::optional<Reason> box_problem(std::span<const std::int64_t> shape, std::span<const std::int64_t> begin,
                                   std::span<const std::int64_t> extent) {
   if (begin.size() != shape.size() || extent.size() != shape.size()) {
-    return Reason{fmt::format("the region has {} bounds and {} extents, the shape {} dimensions", begin.size(), extent.size(), shape.size()), {}, {}, {}};
+    return Reason{fmt::format("the region has {} bounds and {} extents, the shape {} dimensions", begin.size(), extent.size(),
+                              shape.size()),
+                  {},
+                  {},
+                  {}};
   }
   for (std::size_t d = 0; d < shape.size(); ++d) {
     const auto end = checked_add(begin[d], extent[d]);
     if (begin[d] < 0 || extent[d] < 1 || !end || *end > shape[d]) {
-      return Reason{fmt::format("[{}, {} + {}) is outside dimension {} of extent {}", begin[d], begin[d], extent[d], d, shape[d]), {}, {begin.begin(), begin.end()}, {}};
+      return Reason{
+          fmt::format("[{}, {} + {}) is outside dimension {} of extent {}", begin[d], begin[d], extent[d], d, shape[d]),
+          {},
+          {begin.begin(), begin.end()},
+          {}};
     }
   }
   return std::nullopt;
 }
 
 // Dimension by dimension, each over its own iters. Whatever this answers is right; it may refuse what is a layout all the same.
-Result<TileLayout> slice_by_iters(const TileLayout& layout, std::span<const std::int64_t> shape, std::span<const std::int64_t> begin,
-                                  std::span<const std::int64_t> extent) {
+Result<TileLayout> slice_by_iters(const TileLayout& layout, std::span<const std::int64_t> shape,
+                                  std::span<const std::int64_t> begin, std::span<const std::int64_t> extent) {
   const auto grouped = group(canonical(layout), shape);
   if (!grouped) return grouped.reason();
   TileLayout result = grouped->layout;
@@ -91,9 +100,12 @@ Result<TileLayout> slice_by_iters(const TileLayout& layout, std::span<const std:
     const std::span<const Iter> iters(grouped->layout.shard.data() + first, grouped->separators[d + 1] - first);
     const auto part = slice_dimension(iters, begin[d], extent[d]);
     if (!part) {
-      return Reason{fmt::format("[{}, {}) of dimension {} carries across iters {} to {} in its middle, so no layout describes it",
-                                begin[d], begin[d] + extent[d], d, first, grouped->separators[d + 1] - 1),
-                    first, {begin.begin(), begin.end()}, {}};
+      return Reason{
+          fmt::format("[{}, {}) of dimension {} carries across iters {} to {} in its middle, so no layout describes it",
+                      begin[d], begin[d] + extent[d], d, first, grouped->separators[d + 1] - 1),
+          first,
+          {begin.begin(), begin.end()},
+          {}};
     }
     result.shard.insert(result.shard.end(), part->iters.begin(), part->iters.end());
     for (const AxisOffset& offset : part->offset) add_offset(result.offset, offset.axis, offset.value);
@@ -102,8 +114,9 @@ Result<TileLayout> slice_by_iters(const TileLayout& layout, std::span<const std:
 }
 
 // Decided by looking at every element of the box.
-Result<TileLayout> slice_by_elements(const TileLayout& layout, std::span<const std::int64_t> shape, std::span<const std::int64_t> begin,
-                                     std::span<const std::int64_t> extent, std::int64_t elements) {
+Result<TileLayout> slice_by_elements(const TileLayout& layout, std::span<const std::int64_t> shape,
+                                     std::span<const std::int64_t> begin, std::span<const std::int64_t> extent,
+                                     std::int64_t elements) {
   const DigitMap whole = digit_map(layout);
   const auto found = recover(elements, [&](std::int64_t y) {
     std::int64_t x = 0, weight = 1;
@@ -122,7 +135,8 @@ Result<TileLayout> slice_by_elements(const TileLayout& layout, std::span<const s
   return result;
 }
 
-std::vector<std::int64_t> coordinate_in_box(std::int64_t y, std::span<const std::int64_t> begin, std::span<const std::int64_t> extent) {
+std::vector<std::int64_t> coordinate_in_box(std::int64_t y, std::span<const std::int64_t> begin,
+                                            std::span<const std::int64_t> extent) {
   std::vector<std::int64_t> coordinate(extent.size());
   for (std::size_t d = extent.size(); d > 0; --d) {
     coordinate[d - 1] = begin[d - 1] + y % extent[d - 1];
@@ -141,20 +155,24 @@ Result<TileLayout> slice(const TileLayout& layout, std::span<const std::int64_t>
     total = saturating_mul(total, shape[d]);
     elements = saturating_mul(elements, extent[d]);
   }
-  if (total != size(layout)) return Reason{fmt::format("the layout has {} elements, shape {} has {}", size(layout), shape_text(shape), total), {}, {}, {}};
+  if (total != size(layout))
+    return Reason{
+        fmt::format("the layout has {} elements, shape {} has {}", size(layout), shape_text(shape), total), {}, {}, {}};
   Result<TileLayout> result = slice_by_iters(layout, shape, begin, extent);
   constexpr std::int64_t most_elements = std::int64_t{1} << 16;
   if (!result && elements <= most_elements) {
     Reason reason = result.reason();
     result = slice_by_elements(layout, shape, begin, extent, elements);
     if (!result) {
-      if (!result.reason().coordinate.empty()) reason.coordinate = coordinate_in_box(result.reason().coordinate.front(), begin, extent);
+      if (!result.reason().coordinate.empty())
+        reason.coordinate = coordinate_in_box(result.reason().coordinate.front(), begin, extent);
       return reason;
     }
   }
   if (!result) return result;
   std::erase_if(result->offset, [](const AxisOffset& offset) { return offset.value == 0; });
-  std::sort(result->offset.begin(), result->offset.end(), [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
+  std::sort(result->offset.begin(), result->offset.end(),
+            [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
   return result;
 }
 

@@ -59,10 +59,16 @@ Result<TileLayout> pack(const TileLayout& layout, std::int64_t count) {
   TileLayout result = layout;
   std::size_t last = result.shard.size();
   while (last > 0 && result.shard[last - 1].extent == 1) --last;
-  if (last == 0) return count == 1 ? Result<TileLayout>(layout) : Result<TileLayout>(Reason{"a layout of one element cannot be packed", {}, {}, {}});
+  if (last == 0)
+    return count == 1 ? Result<TileLayout>(layout)
+                      : Result<TileLayout>(Reason{"a layout of one element cannot be packed", {}, {}, {}});
   Iter& dense = result.shard[last - 1];
   if (is_thread(dense.axis) || dense.stride != 1 || dense.extent % count != 0) {
-    return Reason{fmt::format("iter {}, {}:{}@{}, holds no {} neighbouring elements to merge", last - 1, dense.extent, dense.stride, name(dense.axis), count), last - 1, {}, {}};
+    return Reason{fmt::format("iter {}, {}:{}@{}, holds no {} neighbouring elements to merge", last - 1, dense.extent,
+                              dense.stride, name(dense.axis), count),
+                  last - 1,
+                  {},
+                  {}};
   }
   const Axis axis = dense.axis;
   dense.extent /= count;
@@ -70,17 +76,20 @@ Result<TileLayout> pack(const TileLayout& layout, std::int64_t count) {
     for (std::size_t k = 0; k < iters->size(); ++k) {
       Iter& iter = (*iters)[k];
       if (iter.axis != axis || &iter == &dense || iter.extent == 1) continue;
-      if (iter.stride % count != 0) return Reason{fmt::format("the stride {} of iter {} is no multiple of {}", iter.stride, k, count), k, {}, {}};
+      if (iter.stride % count != 0)
+        return Reason{fmt::format("the stride {} of iter {} is no multiple of {}", iter.stride, k, count), k, {}, {}};
       iter.stride /= count;
     }
   }
   for (AxisOffset& offset : result.offset) {
     if (offset.axis != axis) continue;
-    if (offset.value % count != 0) return Reason{fmt::format("the offset {} on {} is no multiple of {}", offset.value, name(axis), count), {}, {}, {}};
+    if (offset.value % count != 0)
+      return Reason{fmt::format("the offset {} on {} is no multiple of {}", offset.value, name(axis), count), {}, {}, {}};
     offset.value /= count;
   }
   if (result.swizzle) {
-    if (result.swizzle->per_element < *shift) return Reason{fmt::format("the swizzle moves chunks smaller than {} elements", count), {}, {}, {}};
+    if (result.swizzle->per_element < *shift)
+      return Reason{fmt::format("the swizzle moves chunks smaller than {} elements", count), {}, {}, {}};
     result.swizzle->per_element -= *shift;
   }
   return result;
@@ -119,7 +128,8 @@ Result<TileLayout> with_swizzle(const TileLayout& layout, const Swizzle& swizzle
 bool is_trivial(const TileLayout& layout) {
   const TileLayout simple = canonical(layout);
   if (simple.swizzle || !simple.replica.empty() || !simple.offset.empty() || simple.shard.size() > 1) return false;
-  return simple.shard.empty() || (!is_thread(simple.shard[0].axis) && (simple.shard[0].stride == 1 || simple.shard[0].extent == 1));
+  return simple.shard.empty() ||
+         (!is_thread(simple.shard[0].axis) && (simple.shard[0].stride == 1 || simple.shard[0].extent == 1));
 }
 
 std::int64_t storage_span(const TileLayout& layout) {

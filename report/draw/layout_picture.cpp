@@ -23,12 +23,14 @@ struct Plane {
 
 bool uses(const TileLayout& layout, Axis axis) {
   const auto on_axis = [&](const auto& part) { return part.axis == axis; };
-  return std::any_of(layout.shard.begin(), layout.shard.end(), on_axis) || std::any_of(layout.replica.begin(), layout.replica.end(), on_axis) ||
+  return std::any_of(layout.shard.begin(), layout.shard.end(), on_axis) ||
+         std::any_of(layout.replica.begin(), layout.replica.end(), on_axis) ||
          std::any_of(layout.offset.begin(), layout.offset.end(), on_axis);
 }
 
 bool has_threads(const TileLayout& layout) {
-  return std::any_of(axis_table.begin(), axis_table.end(), [&](const AxisFacts& row) { return row.thread && uses(layout, row.axis); });
+  return std::any_of(axis_table.begin(), axis_table.end(),
+                     [&](const AxisFacts& row) { return row.thread && uses(layout, row.axis); });
 }
 
 bool in_tensor_memory(const TileLayout& layout) { return uses(layout, Axis::TLane) || uses(layout, Axis::TCol); }
@@ -78,8 +80,11 @@ struct Owner {
 };
 
 Owner owner_of(const TileLayout& layout, const std::optional<Axis>& thread, const Point& point) {
-  if (in_tensor_memory(layout)) return {fmt::format("{}:{}", at(point, Axis::TLane), at(point, Axis::TCol)), static_cast<std::uint32_t>(at(point, Axis::TLane))};
-  if (thread) return {fmt::format("{}:{}", at(point, *thread), at(point, Axis::m)), static_cast<std::uint32_t>(at(point, *thread))};
+  if (in_tensor_memory(layout))
+    return {fmt::format("{}:{}", at(point, Axis::TLane), at(point, Axis::TCol)),
+            static_cast<std::uint32_t>(at(point, Axis::TLane))};
+  if (thread)
+    return {fmt::format("{}:{}", at(point, *thread), at(point, Axis::m)), static_cast<std::uint32_t>(at(point, *thread))};
   if (has_threads(layout)) {
     std::vector<std::int64_t> coordinates;
     std::uint32_t hue = 0;
@@ -115,7 +120,8 @@ Grid tile_view(const TileLayout& layout, std::span<const std::int64_t> shape) {
   grid.row_name = shape.size() > 2 ? "rows" : "row";
   grid.column_name = "column";
   grid.column_labels = numbers(columns);
-  for (std::int64_t r = 0; r < rows; ++r) grid.row_labels.push_back(shape.size() > 2 ? coordinate_text(r, shape.first(shape.size() - 1)) : std::to_string(r));
+  for (std::int64_t r = 0; r < rows; ++r)
+    grid.row_labels.push_back(shape.size() > 2 ? coordinate_text(r, shape.first(shape.size() - 1)) : std::to_string(r));
   for (std::int64_t x = 0; x < rows * columns; ++x) {
     const Owner owner = owner_of(one_axis, thread, evaluate(one_axis, x));
     grid.cells.push_back({owner.label, owner.hue});
@@ -127,11 +133,21 @@ Grid tile_view(const TileLayout& layout, std::span<const std::int64_t> shape) {
 Result<Plane> plane_of(const TileLayout& layout, const std::optional<Axis>& thread) {
   if (in_tensor_memory(layout)) {
     constexpr std::int64_t lanes = 128;
-    return Plane{Axis::TLane, Axis::TCol, "lane", "column (elements)", std::max(lanes, span_on(layout, Axis::TLane)), span_on(layout, Axis::TCol)};
+    return Plane{Axis::TLane,
+                 Axis::TCol,
+                 "lane",
+                 "column (elements)",
+                 std::max(lanes, span_on(layout, Axis::TLane)),
+                 span_on(layout, Axis::TCol)};
   }
-  if (thread) return Plane{*thread, Axis::m, std::string(name(*thread)), "register slot", span_on(layout, *thread), span_on(layout, Axis::m)};
-  if (has_threads(layout)) return Reason{"the thread axes do not fuse into one, so there is no plane of threads and registers", {}, {}, {}};
-  const std::int64_t span = span_on(layout, Axis::m) + (layout.swizzle ? std::int64_t{1} << (layout.swizzle->per_element + layout.swizzle->swizzle_len) : 0);
+  if (thread)
+    return Plane{
+        *thread, Axis::m, std::string(name(*thread)), "register slot", span_on(layout, *thread), span_on(layout, Axis::m)};
+  if (has_threads(layout))
+    return Reason{"the thread axes do not fuse into one, so there is no plane of threads and registers", {}, {}, {}};
+  const std::int64_t span =
+      span_on(layout, Axis::m) +
+      (layout.swizzle ? std::int64_t{1} << (layout.swizzle->per_element + layout.swizzle->swizzle_len) : 0);
   return Plane{Axis::m, Axis::m, "offset", "+", (span + memory_row - 1) / memory_row, memory_row};
 }
 
@@ -170,10 +186,13 @@ Result<Grid> picture(const TileLayout& layout, std::span<const std::int64_t> sha
   if (auto reason = problem_with(layout)) return *reason;
   std::int64_t total = 1;
   for (const std::int64_t extent : shape) {
-    if (extent < 1 || extent > most_cells || total > most_cells) return Reason{fmt::format("shape {} cannot be drawn", shape_text(shape)), {}, {}, {}};
+    if (extent < 1 || extent > most_cells || total > most_cells)
+      return Reason{fmt::format("shape {} cannot be drawn", shape_text(shape)), {}, {}, {}};
     total *= extent;
   }
-  if (total != size(layout)) return Reason{fmt::format("the layout has {} elements, shape {} has {}", size(layout), shape_text(shape), total), {}, {}, {}};
+  if (total != size(layout))
+    return Reason{
+        fmt::format("the layout has {} elements, shape {} has {}", size(layout), shape_text(shape), total), {}, {}, {}};
   if (auto reason = too_large(total)) return *reason;
   if (view == View::tile) return tile_view(layout, shape);
   return place_view(layout, shape);

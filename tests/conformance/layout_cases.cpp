@@ -8,7 +8,9 @@ namespace {
 bool file_starts_with(const Case& one, const std::string& prefix) { return one.file.rfind(prefix, 0) == 0; }
 
 bool is_mapping(const YAML::Node& node) { return node["reg"] && node["tmem"] && node["image_bits"]; }
-bool is_nested(const YAML::Node& node) { return node["op"] && node["in"] && node["in"].IsSequence() && (node["out"] || node["size"]); }
+bool is_nested(const YAML::Node& node) {
+  return node["op"] && node["in"] && node["in"].IsSequence() && (node["out"] || node["size"]);
+}
 bool is_tile(const YAML::Node& node) { return node["op"] && node["in"] && node["expect"]; }
 
 }  // namespace

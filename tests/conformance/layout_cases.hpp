@@ -11,8 +11,8 @@ bool is_layout_case(const Case& one);
 Outcome run_layout_case(const Case& one);
 
 // The families of cases; run_layout_case picks by the form of the case.
-Outcome run_tile_case(const YAML::Node& entry);    // operations of TileLayout: op, in, expect
-Outcome run_nested_case(const YAML::Node& entry);  // operations of nested layouts: op, in, out or size
-Outcome run_mapping_case(const YAML::Node& entry); // images of tcgen05.ld/st: reg and tmem bit layouts
+Outcome run_tile_case(const YAML::Node& entry);     // operations of TileLayout: op, in, expect
+Outcome run_nested_case(const YAML::Node& entry);   // operations of nested layouts: op, in, out or size
+Outcome run_mapping_case(const YAML::Node& entry);  // images of tcgen05.ld/st: reg and tmem bit layouts
 
 }  // namespace tmemsim::conformance

@@ -50,7 +50,9 @@ class Inputs {
   std::size_t count() const { return values_.size(); }
   bool is_tile(std::size_t k) const { return k < values_.size() && std::holds_alternative<Tile>(values_[k]); }
   bool is_tuple(std::size_t k) const { return k < values_.size() && std::holds_alternative<IntTuple>(values_[k]); }
-  bool is_nested(std::size_t k) const { return k < values_.size() && std::holds_alternative<AnyLayout>(values_[k]) && std::holds_alternative<NestedLayout>(any(k)); }
+  bool is_nested(std::size_t k) const {
+    return k < values_.size() && std::holds_alternative<AnyLayout>(values_[k]) && std::holds_alternative<NestedLayout>(any(k));
+  }
   const IntTuple& tuple(std::size_t k) const { return get<IntTuple>(k, "an int tuple"); }
   const AnyLayout& any(std::size_t k) const { return get<AnyLayout>(k, "a layout"); }
   const Tile& tile(std::size_t k) const { return get<Tile>(k, "a tile"); }
@@ -73,7 +75,8 @@ class Inputs {
  private:
   template <class T>
   const T& get(std::size_t k, const char* what) const {
-    if (k >= values_.size() || !std::holds_alternative<T>(values_[k])) throw std::invalid_argument(fmt::format("argument {} is not {}", k, what));
+    if (k >= values_.size() || !std::holds_alternative<T>(values_[k]))
+      throw std::invalid_argument(fmt::format("argument {} is not {}", k, what));
     return std::get<T>(values_[k]);
   }
   std::vector<std::string> texts_;
@@ -98,7 +101,9 @@ Operation on_layouts(LayoutOperation operation) {
   return [operation](const Inputs& in) { return text_of(operation(in.layout(0), in.layout(1))); };
 }
 Operation on_layouts(LayoutOperation operation, TileOperation by_tile) {
-  return [operation, by_tile](const Inputs& in) { return in.is_tile(1) ? text_of(by_tile(in.layout(0), in.tile(1))) : text_of(operation(in.layout(0), in.layout(1))); };
+  return [operation, by_tile](const Inputs& in) {
+    return in.is_tile(1) ? text_of(by_tile(in.layout(0), in.tile(1))) : text_of(operation(in.layout(0), in.layout(1)));
+  };
 }
 Operation on_layout(Result<NestedLayout> (*operation)(const NestedLayout&)) {
   return [operation](const Inputs& in) { return text_of(operation(in.layout(0))); };
@@ -135,30 +140,41 @@ Answered part_of_composed(const Inputs& in, const std::function<std::string(cons
 
 const std::map<std::string, Operation>& operations() {
   static const std::map<std::string, Operation> table{
-      {"coalesce", [](const Inputs& in) { return text_of(in.count() > 1 ? coalesce(in.layout(0), in.tuple(1)) : coalesce(in.layout(0))); }},
-      {"make_layout", [](const Inputs& in) { return text_of(in.count() > 1 ? make_layout(in.tuple(0), in.tuple(1)) : make_layout(in.tuple(0))); }},
+      {"coalesce",
+       [](const Inputs& in) { return text_of(in.count() > 1 ? coalesce(in.layout(0), in.tuple(1)) : coalesce(in.layout(0))); }},
+      {"make_layout",
+       [](const Inputs& in) {
+         return text_of(in.count() > 1 ? make_layout(in.tuple(0), in.tuple(1)) : make_layout(in.tuple(0)));
+       }},
       {"make_ordered_layout", [](const Inputs& in) { return text_of(make_ordered_layout(in.tuple(0), in.tuple(1))); }},
       {"make_identity_layout", [](const Inputs& in) { return text_of(make_identity_layout(in.tuple(0))); }},
       {"make_layout_like", on_layout(make_layout_like)},
       {"make_fragment_layout", on_layout(make_fragment_layout)},
       {"make_fragment_layout_like", on_layout(make_fragment_layout)},
       {"make_composed_layout", made_composed},
-      {"composed_get_inner", [](const Inputs& in) { return part_of_composed(in, [](const ComposedLayout& c) { return to_string(c.inner); }); }},
-      {"composed_get_offset", [](const Inputs& in) { return part_of_composed(in, [](const ComposedLayout& c) { return to_string(c.offset); }); }},
-      {"composed_get_outer", [](const Inputs& in) { return part_of_composed(in, [](const ComposedLayout& c) { return to_string(c.outer); }); }},
+      {"composed_get_inner",
+       [](const Inputs& in) { return part_of_composed(in, [](const ComposedLayout& c) { return to_string(c.inner); }); }},
+      {"composed_get_offset",
+       [](const Inputs& in) { return part_of_composed(in, [](const ComposedLayout& c) { return to_string(c.offset); }); }},
+      {"composed_get_outer",
+       [](const Inputs& in) { return part_of_composed(in, [](const ComposedLayout& c) { return to_string(c.outer); }); }},
       {"get_shape", [](const Inputs& in) { return Answered(to_string(in.layout(0).shape)); }},
       {"get_stride", [](const Inputs& in) { return Answered(to_string(in.layout(0).stride)); }},
       {"size", [](const Inputs& in) { return measured(in, product); }},
       {"cosize", [](const Inputs& in) { return text_of(cosize(in.layout(0))); }},
       {"coshape", [](const Inputs& in) { return text_of(coshape(in.layout(0))); }},
-      {"rank", [](const Inputs& in) { return Answered(std::to_string(in.is_tuple(0) ? in.tuple(0).rank() : rank(in.layout(0)))); }},
+      {"rank",
+       [](const Inputs& in) { return Answered(std::to_string(in.is_tuple(0) ? in.tuple(0).rank() : rank(in.layout(0)))); }},
       {"crd2idx", [](const Inputs& in) { return text_of(crd2idx(in.tuple(0), in.any(1))); }},
       {"idx2crd", [](const Inputs& in) { return text_of(idx2crd(in.tuple(0), in.layout(1))); }},
       {"crd2crd", [](const Inputs& in) { return text_of(crd2crd(in.tuple(0), in.tuple(1), in.tuple(2))); }},
       {"get_flat_coord", [](const Inputs& in) { return text_of(get_flat_coord(in.tuple(0), in.layout(1))); }},
       {"get_1d_coord", [](const Inputs& in) { return text_of(get_1d_coord(in.tuple(0), in.layout(1))); }},
       {"composition", composed},
-      {"complement", [](const Inputs& in) { return text_of(in.count() > 1 ? complement(in.layout(0), in.integer(1)) : complement(in.layout(0))); }},
+      {"complement",
+       [](const Inputs& in) {
+         return text_of(in.count() > 1 ? complement(in.layout(0), in.integer(1)) : complement(in.layout(0)));
+       }},
       {"right_inverse", on_layout(right_inverse)},
       {"left_inverse", on_layout(left_inverse)},
       {"logical_divide", on_layouts(logical_divide, logical_divide)},
@@ -174,7 +190,8 @@ const std::map<std::string, Operation>& operations() {
       {"tile_to_shape", [](const Inputs& in) { return text_of(tile_to_shape(in.layout(0), in.tuple(1), in.tuple(2))); }},
       {"upcast", [](const Inputs& in) { return text_of(upcast(in.layout(0), in.integer(1))); }},
       {"downcast", [](const Inputs& in) { return text_of(downcast(in.layout(0), in.integer(1))); }},
-      {"recast", [](const Inputs& in) {
+      {"recast",
+       [](const Inputs& in) {
          if (const auto* swizzle = std::get_if<IndexSwizzle>(&in.any(0))) {
            const auto changed = recast(*swizzle, in.integer(1), in.integer(2));
            return changed ? Answered(to_string(AnyLayout(*changed))) : Answered(changed.reason());
@@ -212,7 +229,8 @@ std::vector<std::size_t> indices_of(const YAML::Node& attributes) {
     while (at < text.size() && !std::isdigit(static_cast<unsigned char>(text[at]))) ++at;
     std::size_t value = 0;
     const std::size_t start = at;
-    for (; at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])); ++at) value = 10 * value + static_cast<std::size_t>(text[at] - '0');
+    for (; at < text.size() && std::isdigit(static_cast<unsigned char>(text[at])); ++at)
+      value = 10 * value + static_cast<std::size_t>(text[at] - '0');
     if (at > start) indices.push_back(value);
   }
   return indices;
@@ -289,7 +307,9 @@ Outcome compare(const std::string& op, const Inputs& in, const Answered& found, 
 // Cases that state the size of the result only.
 Outcome compare_size(const std::string& op, const Inputs& in, const Answered& found, std::int64_t wanted) {
   if (!found) {
-    return is_wrong_answer(op, in, "") ? passed() : failed(fmt::format("the error: {}, expected a result of size {}", found.reason().text, wanted));
+    return is_wrong_answer(op, in, "")
+               ? passed()
+               : failed(fmt::format("the error: {}, expected a result of size {}", found.reason().text, wanted));
   }
   const auto layout = parse_nested(*found);
   const auto count = layout ? product_of(layout->shape) : std::nullopt;

@@ -63,7 +63,8 @@ void refuse_other_machines(const std::string& text) {
       const std::size_t found = text.find(wanted);
       if (found == std::string::npos) continue;
       const std::size_t end = found + wanted.size();
-      if (end == text.size() || !std::isalnum(static_cast<unsigned char>(text[end]))) throw Unsupported{std::string("axis ") + axis};
+      if (end == text.size() || !std::isalnum(static_cast<unsigned char>(text[end])))
+        throw Unsupported{std::string("axis ") + axis};
     }
   }
 }
@@ -82,7 +83,9 @@ TileLayout layout_of(const YAML::Node& node) {
     layout.swizzle = Swizzle{swizzle["per_element"].as<int>(), swizzle["swizzle_len"].as<int>(), swizzle["atom_len"].as<int>(),
                              !swizzle["inner"] || swizzle["inner"].as<bool>()};
     if (!node["tile"]) {
-      layout.shard.push_back({std::int64_t{1} << (layout.swizzle->per_element + layout.swizzle->swizzle_len + layout.swizzle->atom_len), 1, Axis::m});
+      layout.shard.push_back(
+          {std::int64_t{1} << (layout.swizzle->per_element + layout.swizzle->swizzle_len + layout.swizzle->atom_len), 1,
+           Axis::m});
     }
     return layout;
   }
@@ -90,7 +93,8 @@ TileLayout layout_of(const YAML::Node& node) {
   layout.shard = iters_of(node["shard"]);
   layout.replica = iters_of(node["replica"]);
   if (node["offset"]) {
-    for (const auto& entry : node["offset"]) layout.offset.push_back({axis_of(entry.first.as<std::string>()), integer_of(entry.second)});
+    for (const auto& entry : node["offset"])
+      layout.offset.push_back({axis_of(entry.first.as<std::string>()), integer_of(entry.second)});
   }
   return layout;
 }
@@ -98,7 +102,8 @@ TileLayout layout_of(const YAML::Node& node) {
 // The order of offsets and replicas and offsets of zero say nothing.
 TileLayout plain(TileLayout layout) {
   std::erase_if(layout.offset, [](const AxisOffset& offset) { return offset.value == 0; });
-  std::sort(layout.offset.begin(), layout.offset.end(), [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
+  std::sort(layout.offset.begin(), layout.offset.end(),
+            [](const AxisOffset& a, const AxisOffset& b) { return a.axis < b.axis; });
   std::sort(layout.replica.begin(), layout.replica.end(), [](const Iter& a, const Iter& b) {
     return std::tuple(a.axis, a.stride, a.extent) < std::tuple(b.axis, b.stride, b.extent);
   });
@@ -172,10 +177,13 @@ class TileCase {
     return verdict(good, to_string(simple ? *simple : *found), text_of(wanted));
   }
 
-  Outcome compare_text(const std::string& found, const std::string& wanted) const { return verdict(found == wanted, found, wanted); }
+  Outcome compare_text(const std::string& found, const std::string& wanted) const {
+    return verdict(found == wanted, found, wanted);
+  }
 
   template <class T>
-  Outcome compare_value(const Result<T>& found, const std::function<std::string(const T&)>& text, const std::string& wanted) const {
+  Outcome compare_value(const Result<T>& found, const std::function<std::string(const T&)>& text,
+                        const std::string& wanted) const {
     if (nothing_expected(expected())) return verdict(!found, found ? text(*found) : "", text_of(expected()));
     if (!found) return verdict(false, "the error: " + found.reason().text, wanted);
     return compare_text(text(*found), wanted);
@@ -206,20 +214,32 @@ class TileCase {
     if (op == "construct") return construct();
     if (op == "get_scope" || op == "verify_well_formed") return scope();
     if (op == "canonicalize") return compare(simplest(given({"layout"})));
-    if (op == "tile") return compare(tile(given({"outer"}), given_shape({"outer_shape"}), given({"inner"}), given_shape({"inner_shape"})), true);
-    if (op == "tile_to") return compare(tile_to(given({"layout", "inner", "self"}), given_shape({"to_shape"}), given_shape({"current_shape", "from_shape"})), true);
-    if (op == "direct_sum") return compare(direct_sum(given({"left", "outer"}), given_shape({"left_shape"}), given({"right", "inner"}), given_shape({"right_shape"})), true);
+    if (op == "tile")
+      return compare(tile(given({"outer"}), given_shape({"outer_shape"}), given({"inner"}), given_shape({"inner_shape"})),
+                     true);
+    if (op == "tile_to")
+      return compare(
+          tile_to(given({"layout", "inner", "self"}), given_shape({"to_shape"}), given_shape({"current_shape", "from_shape"})),
+          true);
+    if (op == "direct_sum")
+      return compare(direct_sum(given({"left", "outer"}), given_shape({"left_shape"}), given({"right", "inner"}),
+                                given_shape({"right_shape"})),
+                     true);
     if (op == "is_tile_inner") {
-      return compare_factor(outer_of_tile(layout_of(in_["tiled"]), given_shape({"tiled_shape"}), given({"inner", "self"}), given_shape({"inner_shape", "shape"})));
+      return compare_factor(outer_of_tile(layout_of(in_["tiled"]), given_shape({"tiled_shape"}), given({"inner", "self"}),
+                                          given_shape({"inner_shape", "shape"})));
     }
     if (op == "is_tile_outer") {
-      return compare_factor(inner_of_tile(layout_of(in_["tiled"]), given_shape({"tiled_shape"}), given({"outer", "self"}), given_shape({"outer_shape", "shape"})));
+      return compare_factor(inner_of_tile(layout_of(in_["tiled"]), given_shape({"tiled_shape"}), given({"outer", "self"}),
+                                          given_shape({"outer_shape", "shape"})));
     }
     if (op == "is_direct_sum_right") {
-      return compare_factor(left_of_sum(layout_of(in_["sum"]), given_shape({"interleaved_shape"}), given({"right", "self"}), given_shape({"right_shape", "shape"})));
+      return compare_factor(left_of_sum(layout_of(in_["sum"]), given_shape({"interleaved_shape"}), given({"right", "self"}),
+                                        given_shape({"right_shape", "shape"})));
     }
     if (op == "is_direct_sum_left") {
-      return compare_factor(right_of_sum(layout_of(in_["sum"]), given_shape({"interleaved_shape"}), given({"left", "self"}), given_shape({"left_shape", "shape"})));
+      return compare_factor(right_of_sum(layout_of(in_["sum"]), given_shape({"interleaved_shape"}), given({"left", "self"}),
+                                         given_shape({"left_shape", "shape"})));
     }
     if (op == "size") return measure(size(given({"layout"})), size_on);
     if (op == "span") return measure(storage_span(given({"layout"})), span_on);
@@ -228,7 +248,8 @@ class TileCase {
     if (op == "group") return grouped();
     if (op == "group_many") return common_groups();
     if (op == "permute_by_groups") return permuted();
-    if (op == "permute_dims") return compare(permute_iters(given({"layout"}), positions(given_shape({"perm", "order", "dims"}))));
+    if (op == "permute_dims")
+      return compare(permute_iters(given({"layout"}), positions(given_shape({"perm", "order", "dims"}))));
     if (op == "storage") return compare(storage(given({"layout"})));
     if (op == "unpack") return compare(unpack(given({"layout"}), given_integer({"num"})), true);
     if (op == "pack") return compare(pack(given({"layout"}), given_integer({"num"})), true);
@@ -299,18 +320,23 @@ class TileCase {
 
   Outcome digits() const {
     const auto found = iter_digits(given({"layout"}), given_shape({"coord"}), given_shape({"shape"}));
-    return compare_value<Shape>(found, [](const Shape& d) { return fmt::format("{}", fmt::join(d, " ")); },
-                                expected().IsSequence() ? fmt::format("{}", fmt::join(shape_of(expected()), " ")) : "");
+    return compare_value<Shape>(
+        found, [](const Shape& d) { return fmt::format("{}", fmt::join(d, " ")); },
+        expected().IsSequence() ? fmt::format("{}", fmt::join(shape_of(expected()), " ")) : "");
   }
 
-  static std::string separators_text(const std::vector<std::size_t>& separators) { return fmt::format("{}", fmt::join(separators, " ")); }
+  static std::string separators_text(const std::vector<std::size_t>& separators) {
+    return fmt::format("{}", fmt::join(separators, " "));
+  }
 
   Outcome grouped() const {
     const auto found = group(given({"layout"}), given_shape({"shape"}));
     if (nothing_expected(expected())) return verdict(!found, "groups", text_of(expected()));
     if (!found) return verdict(false, found.reason().text, text_of(expected()));
-    const bool good = plain(found->layout) == plain(layout_of(expected()["layout"])) && separators_text(found->separators) == separators_text(positions(shape_of(expected()["seps"])));
-    return verdict(good, fmt::format("{} at {}", to_string(found->layout), separators_text(found->separators)), text_of(expected()));
+    const bool good = plain(found->layout) == plain(layout_of(expected()["layout"])) &&
+                      separators_text(found->separators) == separators_text(positions(shape_of(expected()["seps"])));
+    return verdict(good, fmt::format("{} at {}", to_string(found->layout), separators_text(found->separators)),
+                   text_of(expected()));
   }
 
   Outcome common_groups() const {
@@ -354,9 +380,11 @@ class TileCase {
     Result<TileLayout> found = Reason{"", {}, {}, {}};
     if (kind == "tmem") {
       const std::string letter = in_[1].as<std::string>();
-      found = tmem_datapath_layout(letter.size() == 1 ? letter.front() : '?', integer_of(in_[2]), integer_of(in_[3]), in_.size() > 4 ? static_cast<int>(integer_of(in_[4])) : 0);
+      found = tmem_datapath_layout(letter.size() == 1 ? letter.front() : '?', integer_of(in_[2]), integer_of(in_[3]),
+                                   in_.size() > 4 ? static_cast<int>(integer_of(in_[4])) : 0);
     } else if (kind == "atom") {
-      found = tcgen05_atom_layout(in_[1].as<std::string>(), integer_of(in_[2]), integer_of(in_[3]), element_bits(in_[4].as<std::string>()).value_or(0));
+      found = tcgen05_atom_layout(in_[1].as<std::string>(), integer_of(in_[2]), integer_of(in_[3]),
+                                  element_bits(in_[4].as<std::string>()).value_or(0));
     } else {
       return skipped("factory_reject of " + kind);
     }
@@ -436,9 +464,7 @@ Outcome run_tile_case(const YAML::Node& entry) {
   try {
     if (contradicts_the_datapath(entry)) return corrected(entry);
     return TileCase(entry).run();
-  } catch (const Unsupported& unsupported) {
-    return skipped(unsupported.what);
-  }
+  } catch (const Unsupported& unsupported) { return skipped(unsupported.what); }
 }
 
 }  // namespace tmemsim::conformance

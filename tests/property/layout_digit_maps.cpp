@@ -20,7 +20,8 @@ TEST_CASE("evaluation is the definition", "[layout][property]") {
     bool good = true;
     for (std::int64_t x = 0; x < 2 * size(layout); ++x) {
       const std::vector<Point> images = evaluate_all(layout, x);
-      good = good && std::set<Point>(images.begin(), images.end()) == naive_set(layout, x) && evaluate(as_digits, x) == naive(layout, x);
+      good = good && std::set<Point>(images.begin(), images.end()) == naive_set(layout, x) &&
+             evaluate(as_digits, x) == naive(layout, x);
     }
     const TileLayout simple = canonical(layout);
     for (std::int64_t x = 0; x < size(layout); ++x) good = good && naive_set(simple, x) == naive_set(layout, x);
@@ -34,7 +35,9 @@ TEST_CASE("equality and the first difference", "[layout][property]") {
   int same = 0, different = 0;
   for (int run = 0; run < scaled(6000); ++run) {
     const TileLayout layout = random_layout(random);
-    const TileLayout other = run % 3 == 0 ? random_layout(random) : run % 3 == 1 ? mutated(layout, random) : rewritten(layout, random);
+    const TileLayout other = run % 3 == 0   ? random_layout(random)
+                             : run % 3 == 1 ? mutated(layout, random)
+                                            : rewritten(layout, random);
     const Comparison found = same_map(layout, other);
     const auto expected = naive_difference(layout, other);
     INFO(to_string(layout) << " and " << to_string(other));
@@ -73,7 +76,8 @@ TEST_CASE("recover finds the digits of every map and refuses what has none", "[l
       if (x == moved) at(point, Axis::tx) = 1000;
       return point;
     });
-    for (std::int64_t x = 0; broken && x < size(layout); ++x) REQUIRE(at(evaluate(*broken, x), Axis::tx) == (x == moved ? 1000 : 0));
+    for (std::int64_t x = 0; broken && x < size(layout); ++x)
+      REQUIRE(at(evaluate(*broken, x), Axis::tx) == (x == moved ? 1000 : 0));
   }
 }
 
@@ -235,8 +239,10 @@ TEST_CASE("slice: every part that is a layout, and no other", "[layout][property
     // A shape with the layout's size: its extents, some of them taken together, or one dimension.
     std::vector<std::int64_t> shape;
     for (const Iter& iter : layout.shard) {
-      if (!shape.empty() && pick(random, 0, 1) == 0) shape.back() *= iter.extent;
-      else shape.push_back(iter.extent);
+      if (!shape.empty() && pick(random, 0, 1) == 0)
+        shape.back() *= iter.extent;
+      else
+        shape.push_back(iter.extent);
     }
     if (pick(random, 0, 3) == 0) std::reverse(shape.begin(), shape.end());
     std::vector<std::int64_t> begin, extent;

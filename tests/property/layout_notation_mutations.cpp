@@ -19,21 +19,35 @@ std::string damaged(std::string text, Random& random) {
     const auto at = static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(text.size())));
     const char letter = letters[static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(letters.size()) - 1))];
     switch (pick(random, 0, 3)) {
-      case 0: text.insert(at, 1, letter); break;
-      case 1: if (at < text.size()) text[at] = letter; break;
-      case 2: if (at < text.size()) text.erase(at, 1); break;
-      default: text.insert(at, text.substr(0, static_cast<std::size_t>(pick(random, 0, 12)))); break;
+      case 0:
+        text.insert(at, 1, letter);
+        break;
+      case 1:
+        if (at < text.size()) text[at] = letter;
+        break;
+      case 2:
+        if (at < text.size()) text.erase(at, 1);
+        break;
+      default:
+        text.insert(at, text.substr(0, static_cast<std::size_t>(pick(random, 0, 12))));
+        break;
     }
   }
   return text;
 }
 
-const std::vector<std::string> tile_notations{
-    "S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[2:4@warpid] + 5@warpid", "Swizzle(3,3,3) o S[(8,64):(64,1)]", "S[8,4,2]", "S[128:1@tid_in_wg] - 3",
-    "S[(64,2,n/2):(1@TLane,64@TLane,1@TCol)]", "tcgen05_atom_layout(\"16x64b\", (64, 32), f16)", "mma_shared_layout(f16, 3, (64, 128))",
-    "64 + S[8:4@laneid] + (1@laneid + 2)", "S[(8,4):((4,\"laneid\"),laneid)]", "wg_local_layout(8, rows=64)"};
-const std::vector<std::string> nested_notations{"(4,(2,8)):(1,(4,8))", "32:2o5o[32:1o7o(4,8):(1,4)]", "S<3,4,3>o0o(8,8):(8,1)", "CS<3,0,[0],0,[1]>o(0,0)o(8,8):(1E0,1E1)",
-                                                "((2,3),4):((1E0E0,1E0E1),2E1)"};
+const std::vector<std::string> tile_notations{"S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[2:4@warpid] + 5@warpid",
+                                              "Swizzle(3,3,3) o S[(8,64):(64,1)]",
+                                              "S[8,4,2]",
+                                              "S[128:1@tid_in_wg] - 3",
+                                              "S[(64,2,n/2):(1@TLane,64@TLane,1@TCol)]",
+                                              "tcgen05_atom_layout(\"16x64b\", (64, 32), f16)",
+                                              "mma_shared_layout(f16, 3, (64, 128))",
+                                              "64 + S[8:4@laneid] + (1@laneid + 2)",
+                                              "S[(8,4):((4,\"laneid\"),laneid)]",
+                                              "wg_local_layout(8, rows=64)"};
+const std::vector<std::string> nested_notations{"(4,(2,8)):(1,(4,8))", "32:2o5o[32:1o7o(4,8):(1,4)]", "S<3,4,3>o0o(8,8):(8,1)",
+                                                "CS<3,0,[0],0,[1]>o(0,0)o(8,8):(1E0,1E1)", "((2,3),4):((1E0E0,1E0E1),2E1)"};
 
 template <class T>
 bool caret_inside(const Result<T>& failed, const std::string& text) {

@@ -21,7 +21,8 @@ inline TileLayout random_layout(Random& random, std::int64_t most_iters = 4) {
   static constexpr Axis some_axes[] = {Axis::m, Axis::m, Axis::TCol, Axis::laneid};
   TileLayout layout;
   const std::int64_t count = pick(random, 0, most_iters);
-  for (std::int64_t k = 0; k < count; ++k) layout.shard.push_back({pick(random, 1, 5), pick(random, -2, 12), some_axes[pick(random, 0, 3)]});
+  for (std::int64_t k = 0; k < count; ++k)
+    layout.shard.push_back({pick(random, 1, 5), pick(random, -2, 12), some_axes[pick(random, 0, 3)]});
   if (pick(random, 0, 3) == 0) layout.offset.push_back({Axis::m, pick(random, 1, 5)});
   if (pick(random, 0, 4) == 0) layout.replica.push_back({pick(random, 1, 3), pick(random, 1, 6), Axis::m});
   if (pick(random, 0, 4) == 0) layout.swizzle = Swizzle{static_cast<int>(pick(random, 0, 1)), 2, 2, pick(random, 0, 1) == 0};
@@ -89,10 +90,18 @@ inline TileLayout mutated(TileLayout layout, Random& random) {
   const auto k = static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(layout.shard.size()) - 1));
   const auto j = static_cast<std::size_t>(pick(random, 0, static_cast<std::int64_t>(layout.shard.size()) - 1));
   switch (pick(random, 0, 3)) {
-    case 0: std::swap(layout.shard[k], layout.shard[j]); break;
-    case 1: layout.shard[k].stride += 1; break;
-    case 2: std::swap(layout.shard[k].stride, layout.shard[j].stride); break;
-    default: std::swap(layout.shard[k].extent, layout.shard[j].extent); break;
+    case 0:
+      std::swap(layout.shard[k], layout.shard[j]);
+      break;
+    case 1:
+      layout.shard[k].stride += 1;
+      break;
+    case 2:
+      std::swap(layout.shard[k].stride, layout.shard[j].stride);
+      break;
+    default:
+      std::swap(layout.shard[k].extent, layout.shard[j].extent);
+      break;
   }
   return layout;
 }

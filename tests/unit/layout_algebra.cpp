@@ -76,18 +76,21 @@ TEST_CASE("scope chain", "[layout]") {
 }
 
 TEST_CASE("scope fusion names the thread that the parts name", "[layout]") {
-  const TileLayout layout = layout_of("S[(2,2,8,2,4):(1@wgid,2@wid_in_wg,4@laneid,1@wid_in_wg,1@laneid)] + 3@laneid + 1@wid_in_wg");
+  const TileLayout layout =
+      layout_of("S[(2,2,8,2,4):(1@wgid,2@wid_in_wg,4@laneid,1@wid_in_wg,1@laneid)] + 3@laneid + 1@wid_in_wg");
   const auto fused = fuse_scopes(layout, Scope::cta);
   REQUIRE(fused);
   for (std::int64_t x = 0; x < size(layout); ++x) {
     const Point parts = evaluate(layout, x);
-    CHECK(at(evaluate(*fused, x), Axis::tx) == 128 * at(parts, Axis::wgid) + 32 * at(parts, Axis::wid_in_wg) + at(parts, Axis::laneid));
+    CHECK(at(evaluate(*fused, x), Axis::tx) ==
+          128 * at(parts, Axis::wgid) + 32 * at(parts, Axis::wid_in_wg) + at(parts, Axis::laneid));
   }
   CHECK(text_of(fuse_scopes(layout_of("S[(2,2):(1@wgid,1@wid_in_wg)]"), Scope::cta)) == "S[(2,2):(4@warpid,1@warpid)]");
   CHECK_FALSE(fuse_scopes(layout, Scope::warpgroup));
   CHECK_FALSE(fuse_scopes(layout_of("S[8:1@laneid]"), Scope::cta));
   CHECK(text_of(split_scopes(layout_of("S[128:1@tx]"), Scope::warp)) == "S[(4,32):(1@warpid,1@laneid)]");
-  CHECK(text_of(split_scopes(layout_of("S[(2,128):(128@tx,1@tx)] + 160@tx"), Scope::warpgroup)) == "S[(2,128):(1@wgid,1@tid_in_wg)] + 32@tid_in_wg + 1@wgid");
+  CHECK(text_of(split_scopes(layout_of("S[(2,128):(128@tx,1@tx)] + 160@tx"), Scope::warpgroup)) ==
+        "S[(2,128):(1@wgid,1@tid_in_wg)] + 32@tid_in_wg + 1@wgid");
   CHECK_FALSE(split_scopes(layout_of("S[3:20@tx]"), Scope::warp));
 }
 

@@ -19,9 +19,7 @@ template <class F>
 std::string complaint(F f) {
   try {
     f();
-  } catch (const InputError& error) {
-    return error.what();
-  }
+  } catch (const InputError& error) { return error.what(); }
   return "accepted";
 }
 
@@ -46,7 +44,8 @@ TEST_CASE("layout answers: evaluation, algebra and comparison", "[layout]") {
   CHECK(layout_canon("(3,1,9):(1,9,3)", {}) == "27:1\n");
   CHECK_THAT(layout_group("S[24:1]", {2, 12}), contains("dimension 1 (12): iters 1 to 1, S[12:1]"));
   CHECK(layout_tile("S[(8,4):(4@laneid,1@laneid)]", {8, 4}, "S[(1,2):(2,1)]", {1, 2}) == "S[(32,2):(1@laneid,1)]\n");
-  CHECK(layout_slice("S[(4,16,64):(32@TLane,1@TLane,1@TCol)]", {64, 64}, "16:32,0:8") == "S[(16,8):(1@TLane,1@TCol)] + 32@TLane\n");
+  CHECK(layout_slice("S[(4,16,64):(32@TLane,1@TLane,1@TCol)]", {64, 64}, "16:32,0:8") ==
+        "S[(16,8):(1@TLane,1@TCol)] + 32@TLane\n");
   CHECK(layout_compose("(6,9):(19,69)", "(6,3):(3,1)") == "((2,3),3):((57,69),19)\n");
   CHECK_THAT(layout_invert("S[(64,2,8):(1@TLane,64@TLane,1@TCol)]"), contains("TLane 0..127, TCol 0..7"));
   CHECK(layout_compare("S[(32,8):(8,1)]", "S[256:1]", {}).same == Answer::yes);
@@ -91,7 +90,8 @@ TEST_CASE("pictures: tensor memory by lane and column", "[layout]") {
   for (std::size_t lane = 0; lane < 128; ++lane) {
     for (std::size_t column = 0; column < 8; ++column) {
       const bool used = lane % 32 < 16;
-      CHECK(grid.at(lane, column).label == (used ? std::to_string(lane / 32 * 16 + lane % 32) + "," + std::to_string(column) : ""));
+      CHECK(grid.at(lane, column).label ==
+            (used ? std::to_string(lane / 32 * 16 + lane % 32) + "," + std::to_string(column) : ""));
     }
   }
   const Grid copied = layout_picture("S[(32,4):(1@TLane,1@TCol)] + R[4:32@TLane]", {}, {});

@@ -78,7 +78,8 @@ TEST_CASE("different elements do not share a place", "[layout]") {
   good("S[(2,2):(2,3)]", {2, 2}, Space::shared);
   CHECK(good("S[(32,4):(1@TLane,1@TCol)] + R[4:32@TLane]", {32, 4}, Space::tmem, 8).copies == 4);
   bad("S[(64,4):(1@TLane,1@TCol)] + R[2:32@TLane]", {64, 4}, Space::tmem);  // the copy of row 0 is row 32
-  CHECK_THAT(bad("S[(1500,1500,1500):(100007,1000003,10000019)]", {1500, 1500, 1500}, Space::global).text, contains("cannot decide"));
+  CHECK_THAT(bad("S[(1500,1500,1500):(100007,1000003,10000019)]", {1500, 1500, 1500}, Space::global).text,
+             contains("cannot decide"));
   good("S[(1048576,1048576):(1048576,1)]", {1 << 20, 1 << 20}, Space::global);
 }
 

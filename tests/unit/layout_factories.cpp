@@ -18,10 +18,17 @@ struct Cell {
 };
 Cell datapath_cell(char letter, std::int64_t cols, int sub_slab, std::int64_t r, std::int64_t c) {
   switch (letter) {
-    case 'A': case 'D': return {r, c};
-    case 'B': case 'E': return {r + 64 * (c >= cols / 2 ? 1 : 0), c % (cols / 2)};
-    case 'C': case 'F': return {32 * (r / 16) + 16 * sub_slab + r % 16, c};
-    default: return {r + 32 * (c / (cols / 4)), c % (cols / 4)};
+    case 'A':
+    case 'D':
+      return {r, c};
+    case 'B':
+    case 'E':
+      return {r + 64 * (c >= cols / 2 ? 1 : 0), c % (cols / 2)};
+    case 'C':
+    case 'F':
+      return {32 * (r / 16) + 16 * sub_slab + r % 16, c};
+    default:
+      return {r + 32 * (c / (cols / 4)), c % (cols / 4)};
   }
 }
 
@@ -121,7 +128,8 @@ TEST_CASE("fragments refuse repetitions that do not exist", "[layout]") {
 namespace {
 
 // Canonical byte offset of a tile in shared memory, tcgen05.md 8.2, with dense strides: atoms along the rows of storage first.
-std::int64_t shared_byte(SharedSwizzle swizzle, Major major, std::int64_t bytes, std::int64_t rows_mn, std::int64_t cols_k, std::int64_t mn, std::int64_t k) {
+std::int64_t shared_byte(SharedSwizzle swizzle, Major major, std::int64_t bytes, std::int64_t rows_mn, std::int64_t cols_k,
+                         std::int64_t mn, std::int64_t k) {
   const std::int64_t t = 16 / bytes;
   if (swizzle == SharedSwizzle::none) {
     if (major == Major::k) return mn % 8 * 16 + mn / 8 * 128 + k % t * bytes + k / t * (rows_mn * 16);
@@ -135,7 +143,8 @@ std::int64_t shared_byte(SharedSwizzle swizzle, Major major, std::int64_t bytes,
   std::int64_t a = 0;
   if (major == Major::k) {
     const std::int64_t row_bytes = 16 * s;
-    a = mn % 8 * row_bytes + mn / 8 * (8 * row_bytes) + (k * bytes) % row_bytes + (k * bytes) / row_bytes * (rows_mn * row_bytes);
+    a = mn % 8 * row_bytes + mn / 8 * (8 * row_bytes) + (k * bytes) % row_bytes +
+        (k * bytes) / row_bytes * (rows_mn * row_bytes);
   } else {
     a = mn % t * bytes + mn / t % s * 16 + mn / (t * s) * (cols_k * 16 * s) + k % 8 * 16 * s + k / 8 * (8 * 16 * s);
   }
@@ -146,7 +155,8 @@ std::int64_t shared_byte(SharedSwizzle swizzle, Major major, std::int64_t bytes,
 
 TEST_CASE("shared-memory tiles agree with the descriptor formulas", "[layout]") {
   for (const int bits : {8, 16, 32}) {
-    for (const SharedSwizzle swizzle : {SharedSwizzle::none, SharedSwizzle::b32, SharedSwizzle::b64, SharedSwizzle::b128, SharedSwizzle::b128_atom32}) {
+    for (const SharedSwizzle swizzle :
+         {SharedSwizzle::none, SharedSwizzle::b32, SharedSwizzle::b64, SharedSwizzle::b128, SharedSwizzle::b128_atom32}) {
       for (const Major major : {Major::k, Major::mn}) {
         if (swizzle == SharedSwizzle::b128_atom32 && major == Major::k) continue;
         const std::int64_t mn = major == Major::k ? 24 : 256;
@@ -157,7 +167,8 @@ TEST_CASE("shared-memory tiles agree with the descriptor formulas", "[layout]") 
           const std::int64_t bytes = bits / 8;
           good = good && at(evaluate(layout, x), Axis::m) * bytes == shared_byte(swizzle, major, bytes, mn, k, x / k, x % k);
         }
-        INFO(bits << " bits, swizzle " << static_cast<int>(swizzle) << ", major " << static_cast<int>(major) << " " << to_string(layout));
+        INFO(bits << " bits, swizzle " << static_cast<int>(swizzle) << ", major " << static_cast<int>(major) << " "
+                  << to_string(layout));
         CHECK(good);
       }
     }
@@ -179,7 +190,8 @@ TEST_CASE("scale factors: one byte each, replicated in the four quadrants", "[la
         const std::vector<Point> images = evaluate_all(layout, x);
         good = good && images.size() == 4;
         for (std::size_t q = 0; q < images.size(); ++q) {
-          good = good && at(images[q], Axis::TLane) == row % 32 + 32 * static_cast<std::int64_t>(q) && at(images[q], Axis::TCol) == 4 * column + block % 4;
+          good = good && at(images[q], Axis::TLane) == row % 32 + 32 * static_cast<std::int64_t>(q) &&
+                 at(images[q], Axis::TCol) == 4 * column + block % 4;
         }
       }
       CHECK(good);
@@ -190,7 +202,8 @@ TEST_CASE("scale factors: one byte each, replicated in the four quadrants", "[la
 }
 
 TEST_CASE("operands of an mma in tensor memory", "[layout]") {
-  const auto operand = [](char which, std::vector<std::int64_t> shape, MmaInstruction mma, std::vector<std::int64_t> group = {}) {
+  const auto operand = [](char which, std::vector<std::int64_t> shape, MmaInstruction mma,
+                          std::vector<std::int64_t> group = {}) {
     const auto layout = tmem_mma_operand_layout(which, shape, mma, group);
     return layout ? to_string(*layout) : std::string("refused");
   };
@@ -209,7 +222,8 @@ TEST_CASE("operands of an mma in tensor memory", "[layout]") {
 TEST_CASE("factories can be written in layout notation", "[layout]") {
   const auto text = [](std::string_view notation) {
     const auto layout = parse_layout(notation, {{"n", 16}});
-    return layout ? to_string(*layout) : "error at " + std::to_string(layout.reason().text_offset.value_or(999)) + ": " + layout.reason().text;
+    return layout ? to_string(*layout)
+                  : "error at " + std::to_string(layout.reason().text_offset.value_or(999)) + ": " + layout.reason().text;
   };
   CHECK(text("wg_local_layout(8, rows=64)") == "S[(64,8):(1@tid_in_wg,1)]");
   CHECK(text("tmem_datapath_layout(\"F\", 64, n*2, sub_slab=1)") == "S[(4,16,32):(32@TLane,1@TLane,1@TCol)] + 16@TLane");

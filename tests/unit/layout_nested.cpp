@@ -26,7 +26,9 @@ IntTuple tuple(const std::string& text) {
 }
 
 template <class T>
-std::string text(const Result<T>& value) { return value ? to_string(*value) : "refused"; }
+std::string text(const Result<T>& value) {
+  return value ? to_string(*value) : "refused";
+}
 
 // Flat modes, lowest first.
 using Modes = std::vector<std::pair<std::int64_t, std::int64_t>>;
@@ -87,8 +89,11 @@ Modes random_compact(Random& random) {
 }  // namespace
 
 TEST_CASE("nested: text forms", "[layout][nested]") {
-  for (const char* form : {"(4,(2,8)):(1,(4,8))", "8:1", "(8):(1)", "(4,8):(1E0,1E1)", "((2,3),4):((1E0E0,1E0E1),2E1)", "(4,8):(-1,4)"}) CHECK(text(parse_nested(form)) == form);
-  for (const char* form : {"32:2o5o[32:1o7o(4,8):(1,4)]", "S<3,4,3>o0o(8,8):(8,1)", "CS<3,0,[0],0,[1]>o(0,0)o(8,8):(1E0,1E1)"}) CHECK(text(parse_any_layout(form)) == form);
+  for (const char* form :
+       {"(4,(2,8)):(1,(4,8))", "8:1", "(8):(1)", "(4,8):(1E0,1E1)", "((2,3),4):((1E0E0,1E0E1),2E1)", "(4,8):(-1,4)"})
+    CHECK(text(parse_nested(form)) == form);
+  for (const char* form : {"32:2o5o[32:1o7o(4,8):(1,4)]", "S<3,4,3>o0o(8,8):(8,1)", "CS<3,0,[0],0,[1]>o(0,0)o(8,8):(1E0,1E1)"})
+    CHECK(text(parse_any_layout(form)) == form);
   CHECK(text(parse_tile("[2:7|*|(3,6):(1,3)|[4:1|*]]")) == "[2:7|*|(3,6):(1,3)|[4:1|*]]");
   CHECK(text(parse_tile("[32|*]")) == "[32:1|*]");
   CHECK(text(parse_int_tuple("(1,(?,*),-3)")) == "(1,(?,*),-3)");
@@ -162,7 +167,8 @@ TEST_CASE("nested: where FlyDSL asserts or answers wrongly there is a reason", "
   CHECK(text(left_inverse(nested("(2,2):(2,3)"))) == "refused");
   CHECK(text(zipped_divide(nested("(64,50,80):(16000,160,1)"), *parse_tile("[32|*|*]"))) == "refused");
   CHECK(text(zipped_divide(nested("(64,50,80):(16000,160,1)"), *parse_tile("[32]"))) == "refused");
-  CHECK(text(logical_divide(nested("(64,50,80):(16000,160,1)"), *parse_tile("[32|*|*]"))) == "((32,2),50,80):((16000,512000),160,1)");
+  CHECK(text(logical_divide(nested("(64,50,80):(16000,160,1)"), *parse_tile("[32|*|*]"))) ==
+        "((32,2),50,80):((16000,512000),160,1)");
   CHECK(text(slice(nested("(4,8):(1,4)"), tuple("(1,2)"))) == "refused");
   CHECK(text(slice(nested("(4,8):(1,4)"), tuple("(1,*)"))) == "8:4");
   CHECK(text(dice(nested("(4,8):(1,4)"), tuple("(1,*)"))) == "4:1");
@@ -344,7 +350,8 @@ TEST_CASE("nested and named layouts convert through digit maps", "[layout][neste
     REQUIRE(back);
     bool good = true;
     const Modes round = modes_of(*back);
-    for (std::int64_t x = 0; x < count(modes); ++x) good = good && at(naive(*tile, x), Axis::m) == image(modes, x) && image(round, x) == image(modes, x);
+    for (std::int64_t x = 0; x < count(modes); ++x)
+      good = good && at(naive(*tile, x), Axis::m) == image(modes, x) && image(round, x) == image(modes, x);
     REQUIRE(good);
   }
   CHECK(text(nested_layout(*parse_layout("S[(4,16,8):(32@TLane,1@TLane,1@TCol)]"))) == "(8,16,4):(1E1,1E0,32E0)");

@@ -54,8 +54,8 @@ TEST_CASE("notation: names stand for integers", "[layout]") {
 }
 
 TEST_CASE("notation: printed text parses back", "[layout]") {
-  for (const char* text : {"S[(8,2):(4@laneid,1)]", "S[128:1@tx] + R[(2,2):(4@warpid,8)] - 3@laneid + 7@TCol", "S[]", "Swizzle(3,3,3) o S[(8,64):(64,1)]",
-                           "Swizzle(0,3,3,outer) o S[64:1]", "S[(4,4):(-4,0)] + 12"}) {
+  for (const char* text : {"S[(8,2):(4@laneid,1)]", "S[128:1@tx] + R[(2,2):(4@warpid,8)] - 3@laneid + 7@TCol", "S[]",
+                           "Swizzle(3,3,3) o S[(8,64):(64,1)]", "Swizzle(0,3,3,outer) o S[64:1]", "S[(4,4):(-4,0)] + 12"}) {
     const auto layout = parse_layout(text);
     INFO(text);
     REQUIRE(layout);

@@ -72,8 +72,8 @@ TEST_CASE("group cuts iters at the boundaries of the shape", "[layout]") {
 namespace {
 
 // A slice is right when element y of the box is where the whole layout puts begin + y.
-void slice_is_pointwise(const TileLayout& layout, const std::vector<std::int64_t>& shape, const std::vector<std::int64_t>& begin,
-                        const std::vector<std::int64_t>& extent) {
+void slice_is_pointwise(const TileLayout& layout, const std::vector<std::int64_t>& shape,
+                        const std::vector<std::int64_t>& begin, const std::vector<std::int64_t>& extent) {
   const auto part = slice(layout, shape, begin, extent);
   REQUIRE(part);
   for (std::int64_t i = 0; i < extent[0]; ++i) {
@@ -93,10 +93,13 @@ TEST_CASE("slice", "[layout]") {
   slice_is_pointwise(fragment, {64, 32}, {8, 4}, {16, 8});  // half before and half after a carry
   slice_is_pointwise(layout_of("Swizzle(2,2,2) o S[(16,16):(16,1)]"), {16, 16}, {4, 8}, {8, 4});
 
-  const auto carries = slice(fragment, std::vector<std::int64_t>{64, 32}, std::vector<std::int64_t>{0, 2}, std::vector<std::int64_t>{64, 7});
+  const auto carries =
+      slice(fragment, std::vector<std::int64_t>{64, 32}, std::vector<std::int64_t>{0, 2}, std::vector<std::int64_t>{64, 7});
   REQUIRE_FALSE(carries);
   CHECK(carries.reason().iter);
-  CHECK_FALSE(slice(fragment, std::vector<std::int64_t>{64, 32}, std::vector<std::int64_t>{0, 16}, std::vector<std::int64_t>{64, 17}));
-  CHECK_FALSE(slice(fragment, std::vector<std::int64_t>{64, 32}, std::vector<std::int64_t>{-1, 0}, std::vector<std::int64_t>{1, 1}));
+  CHECK_FALSE(
+      slice(fragment, std::vector<std::int64_t>{64, 32}, std::vector<std::int64_t>{0, 16}, std::vector<std::int64_t>{64, 17}));
+  CHECK_FALSE(
+      slice(fragment, std::vector<std::int64_t>{64, 32}, std::vector<std::int64_t>{-1, 0}, std::vector<std::int64_t>{1, 1}));
   CHECK_FALSE(slice(fragment, std::vector<std::int64_t>{64, 32}, std::vector<std::int64_t>{0}, std::vector<std::int64_t>{64}));
 }
