@@ -51,7 +51,7 @@ void check_form(int offset) {
   };
   for (int t = 0; t < 32; ++t) {
     threadIdx = dim3(unsigned(32 * quadrant + t), 0, 0);
-    uint32_t r[Registers];
+    uint32_t r[Registers] = {};  // no code is 0
     emulated::ld<Shape, Num, Packed>(address, r);
     for (int i = 0; i < Registers; ++i) {
       const uint32_t expected = Packed ? (cell(t, i, 0) & 0xffffu) | cell(t, i, 1) << 16 : cell(t, i, 0);
@@ -88,7 +88,7 @@ void check_halves() {
   const uint32_t address = uint32_t(32 * quadrant + 16) << 16 | uint32_t(first_column);
   for (int t = 0; t < 32; ++t) {
     threadIdx = dim3(unsigned(32 * quadrant + t), 0, 0);
-    uint32_t r[Num];
+    uint32_t r[Num] = {};
     emulated::ld_halves<Num, Packed>(address, split, r);
     for (int i = 0; i < Num; ++i) {
       const uint32_t* cell =
@@ -130,7 +130,7 @@ TEST_CASE("emulated ld and st: every shape and number, packed and not") {
 TEST_CASE("emulated ld: the widest forms fill the 512 columns") {
   OneCta cta;
   threadIdx = dim3(5, 0, 0);
-  uint32_t r[128];
+  uint32_t r[128] = {};
   emulated::ld<emulated::Shape16x64b, 128, true>(0, r);
   CHECK(r[127] == ((cta.memory->cell[9][508] & 0xffffu) | cta.memory->cell[9][509] << 16));  // thread 5: lane 9, even columns
   emulated::ld<emulated::Shape16x256b, 32, true>(0, r);
@@ -140,7 +140,7 @@ TEST_CASE("emulated ld: the widest forms fill the 512 columns") {
 TEST_CASE("emulated ld: what the hardware traps on stops the program") {
   OneCta cta;
   threadIdx = dim3(32 * quadrant, 0, 0);
-  uint32_t r[2];
+  uint32_t r[2] = {};
   const auto load = [&](uint32_t lane, uint32_t column) {
     return [&r, lane, column] { emulated::ld<emulated::Shape32x32b, 2, false>(lane << 16 | column, r); };
   };
