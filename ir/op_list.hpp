@@ -2,6 +2,8 @@
 #pragma once
 
 #include "ir/ops/barrier.hpp"
+#include "ir/ops/cluster.hpp"
+#include "ir/ops/mbarrier.hpp"
 #include "ir/ops/tcgen05_alloc.hpp"
 #include "ir/ops/tcgen05_ldst.hpp"
 #include "ir/ops/thread.hpp"
@@ -11,7 +13,8 @@ namespace tmemsim {
 
 using MachineOps = OpList<TcgenAlloc, TcgenDealloc, TcgenRelinquish, TcgenLd, TcgenSt, TcgenWaitLd, TcgenWaitSt, TcgenFenceBefore,
                           TcgenFenceAfter, BarrierSync, BarrierArrive, WarpSync, ElectSync, Load, Store, Move, AddS32, AddF32,
-                          SetPredicate>;
+                          SetPredicate, MbarrierInit, MbarrierInval, MbarrierArrive, MbarrierArriveExpectTx, MbarrierExpectTx,
+                          MbarrierTestWait, MbarrierTryWait, ClusterArrive, ClusterWait, FenceProxyAsync, FenceMbarrierInit, Mapa>;
 using TileOps = OpList<Copy, CopyAsync, Fill>;
 
 static_assert(MachineOps::names_differ() && TileOps::names_differ());

@@ -6,6 +6,8 @@
 
 #include "emit/cuda/cuda.hpp"
 #include "ir/ops/barrier.hpp"
+#include "ir/ops/cluster.hpp"
+#include "ir/ops/mbarrier.hpp"
 #include "ir/ops/tcgen05_alloc.hpp"
 #include "ir/ops/tcgen05_ldst.hpp"
 #include "ir/ops/thread.hpp"
@@ -36,6 +38,20 @@ void print(const Move& op, Cuda& cuda);
 void print(const AddS32& op, Cuda& cuda);
 void print(const AddF32& op, Cuda& cuda);
 void print(const SetPredicate& op, Cuda& cuda);
+
+// Simulated, without a CUDA form so far.
+inline std::string_view why_not(const MbarrierInit&) { return "mbarrier objects are not emitted yet"; }
+inline std::string_view why_not(const MbarrierInval&) { return "mbarrier objects are not emitted yet"; }
+inline std::string_view why_not(const MbarrierArrive&) { return "mbarrier objects are not emitted yet"; }
+inline std::string_view why_not(const MbarrierArriveExpectTx&) { return "mbarrier objects are not emitted yet"; }
+inline std::string_view why_not(const MbarrierExpectTx&) { return "mbarrier objects are not emitted yet"; }
+inline std::string_view why_not(const MbarrierTestWait&) { return "mbarrier objects are not emitted yet"; }
+inline std::string_view why_not(const MbarrierTryWait&) { return "mbarrier objects are not emitted yet"; }
+inline std::string_view why_not(const ClusterArrive&) { return "clusters are not emitted yet"; }
+inline std::string_view why_not(const ClusterWait&) { return "clusters are not emitted yet"; }
+inline std::string_view why_not(const FenceProxyAsync&) { return "proxy fences are not emitted yet"; }
+inline std::string_view why_not(const FenceMbarrierInit&) { return "mbarrier objects are not emitted yet"; }
+inline std::string_view why_not(const Mapa&) { return "clusters are not emitted yet"; }
 
 // dispatch.cpp: the overload of the operation that `op` holds.
 void print_operation(const MachineOps::Any& op, Cuda& cuda);

@@ -57,6 +57,13 @@ void Warp::report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touc
   report(std::move(found));
 }
 
+// Ordinary accesses to the bytes of a valid barrier object are undefined.
+void Warp::report_object_access(const ByteSpan& span, std::uint32_t lane, int bytes) {
+  const Mbarrier* object = mbarrier_over(*span.owner, span.first[lane], bytes);
+  if (object == nullptr) return;
+  report(candidate(Verdict::mbar_uninit, "the bytes of a barrier object are accessed as data", object->init_record));
+}
+
 std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uint32_t record) {
   std::uint32_t now_bad = 0, settled_record = 0;
   const Access y = machine.accesses[record];
@@ -78,6 +85,7 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
     const AccessId me = lanes_of_y == y.lanes ? AccessTable::whole(record)
                         : std::has_single_bit(lanes_of_y) ? AccessTable::lane(record, lane) : table.intern({{record, lanes_of_y}});
     bool faulty = false;
+    if (span.owner && !span.owner->mbarriers.empty()) report_object_access(span, lane, bytes);
     const auto check = [&](std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes) {
       if (is_settled(x_record, x_lanes, lanes_of_y)) return true;
       if (!all_bad(span, lane, bytes)) report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes);
@@ -120,6 +128,11 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
   };
 
   if (span.lanes == 0) return 0;
+  constexpr std::size_t most_remote = 4096;
+  if (span.owner && span.owner != &cta && span.owner->remote.size() < most_remote &&
+      (span.owner->remote.empty() || span.owner->remote.back() != record)) {
+    span.owner->remote.push_back(record);
+  }
   const auto first_lane = static_cast<std::uint32_t>(std::countr_zero(span.lanes));
   bool same_place = true;
   for (std::uint32_t rest = span.lanes; rest != 0; rest &= rest - 1)

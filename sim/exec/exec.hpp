@@ -42,6 +42,7 @@ struct WarpValue {
 // Bytes of shared or global memory that each lane touches.
 struct ByteSpan {
   ByteMemory* memory = nullptr;
+  Cta* owner = nullptr;                  // of shared memory
   BufferId buffer = 0;
   bool shared = false;
   std::array<std::int64_t, 32> first{};  // in `memory`
@@ -120,6 +121,7 @@ class Warp {
 
  private:
   void split_views(std::uint32_t of_lanes);
+  void report_object_access(const ByteSpan& span, std::uint32_t lane, int bytes);
   void report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touch touch, std::uint32_t record, std::uint32_t x_record,
                    std::uint32_t x_lanes, bool x_writes);
   std::array<std::uint32_t, 4> records_{};  // one a buffer; few operations touch more than two

@@ -2,6 +2,8 @@
 #pragma once
 
 #include "ir/ops/barrier.hpp"
+#include "ir/ops/cluster.hpp"
+#include "ir/ops/mbarrier.hpp"
 #include "ir/ops/tcgen05_alloc.hpp"
 #include "ir/ops/tcgen05_ldst.hpp"
 #include "ir/ops/thread.hpp"
@@ -22,6 +24,22 @@ Ran execute(const BarrierSync& op, Warp& warp);
 Ran execute(const BarrierArrive& op, Warp& warp);
 Ran execute(const WarpSync& op, Warp& warp);
 Ran execute(const ElectSync& op, Warp& warp);
+
+// mbarrier.cpp
+Ran execute(const MbarrierInit& op, Warp& warp);
+Ran execute(const MbarrierInval& op, Warp& warp);
+Ran execute(const MbarrierArrive& op, Warp& warp);
+Ran execute(const MbarrierArriveExpectTx& op, Warp& warp);
+Ran execute(const MbarrierExpectTx& op, Warp& warp);
+Ran execute(const MbarrierTestWait& op, Warp& warp);
+Ran execute(const MbarrierTryWait& op, Warp& warp);
+
+// cluster.cpp
+Ran execute(const ClusterArrive& op, Warp& warp);
+Ran execute(const ClusterWait& op, Warp& warp);
+Ran execute(const FenceProxyAsync& op, Warp& warp);
+Ran execute(const FenceMbarrierInit& op, Warp& warp);
+Ran execute(const Mapa& op, Warp& warp);
 
 // tcgen05_alloc.cpp
 Ran execute(const TcgenAlloc& op, Warp& warp);

@@ -58,8 +58,8 @@ Machine::Machine(const Program& program_, const Options& options_, Observer* obs
   }
 
   const Launch& launch = kernel.launch;
-  const std::uint32_t size = cluster_size(launch), count = cta_count(launch), clusters = count / size;
-  const std::uint32_t sets = (clusters + launch.ctas_per_sm - 1) / launch.ctas_per_sm;
+  const std::uint32_t size = cluster_size(launch), count = cta_count(launch), clusters_in_grid = count / size;
+  const std::uint32_t sets = (clusters_in_grid + launch.ctas_per_sm - 1) / launch.ctas_per_sm;
   sms.reserve(static_cast<std::size_t>(sets) * size);
   for (std::uint32_t i = 0; i < sets * size; ++i) sms.emplace_back(launch.held_columns);
 
@@ -75,6 +75,7 @@ Machine::Machine(const Program& program_, const Options& options_, Observer* obs
     if (buffer.space == Space::shared && buffer.init) put_initial(kernel, buffer, window, buffer.offset.value_or(0));
 
   ctas.resize(count);
+  clusters.resize(clusters_in_grid);
   const std::array<std::uint32_t, 3> cluster_grid{launch.grid[0] / launch.cluster[0], launch.grid[1] / launch.cluster[1], launch.grid[2] / launch.cluster[2]};
   for (std::uint32_t index = 0; index < count; ++index) {
     Cta& cta = ctas[index];
@@ -89,6 +90,7 @@ Machine::Machine(const Program& program_, const Options& options_, Observer* obs
     cta.cluster = of[0] + cluster_grid[0] * (of[1] + cluster_grid[1] * of[2]);
     cta.sm = cta.cluster / launch.ctas_per_sm * size + cta.rank;
     cta.live_warps = launch.warps;
+    cta.next_agent = 3 * launch.warps + static_cast<std::uint32_t>(cta.barriers.size());
     cta.shared = ByteMemory(window.size());
     std::copy_n(window.data(), window.size(), cta.shared.data());
     std::copy_n(window.flags(), window.size(), cta.shared.flags());

@@ -16,6 +16,7 @@
 #include "sim/check/access.hpp"
 #include "sim/check/candidate.hpp"
 #include "sim/check/view.hpp"
+#include "sim/exec/mbarrier.hpp"
 #include "sim/exec/plan.hpp"
 #include "sim/memory/allocator.hpp"
 #include "sim/memory/bytes.hpp"
@@ -37,6 +38,11 @@ struct Flight {
   bool done = false;
 };
 
+struct Background {
+  std::uint32_t record = 0;
+  std::function<void(Machine&)> complete;
+};
+
 // Lanes of a warp that stand at the same step.
 struct LaneGroup {
   enum class State : std::uint8_t {
@@ -44,6 +50,8 @@ struct LaneGroup {
     rendezvous,  // at an operation of the whole warp, other lanes are missing
     barrier,     // in a named barrier
     alloc,       // waits for columns
+    mbarrier,    // waits for a phase of the mbarrier at byte `waits_for` of its CTA
+    cluster,     // in barrier.cluster.wait
     warp_sync,   // in bar.warp.sync, for the lanes `waits_for`
     sleeping,    // delay, until scheduler step `wake`
   };
@@ -53,6 +61,7 @@ struct LaneGroup {
   std::uint32_t waits_for = 0;   // barrier id, or mask of lanes
   std::uint32_t record = 0;      // of the operation that blocks (barrier, alloc)
   std::uint32_t number = 0;      // of the last instruction in the warp
+  std::int64_t meant = 0;        // phase that a wait on an mbarrier means
   std::uint64_t wake = 0;
   bool yielded = false;          // has taken a backward branch since the other lanes ran
   bool retrying = false;         // executes the operation again that blocked it
@@ -73,6 +82,10 @@ struct WarpState {
   std::vector<std::array<std::int32_t, 32>> loops;  // [slot][lane]
   std::uint32_t executed = 0;       // instructions so far (agent `order`)
   std::uint32_t ld_issued = 0, ld_waited = 0, st_issued = 0, st_waited = 0;
+  std::uint32_t cluster_arrived = 0;  // lanes that have arrived at the cluster barrier and not waited
+  std::uint32_t cluster_use = 0;      // the use of it that they arrived in
+  std::uint32_t polled_false = 0;     // `executed` at the last poll of an mbarrier that said no
+  std::int64_t polled_barrier = -1;
   std::deque<Flight> flights;       // ld and st that have had no effect yet, in issue order
   bool queued = false;              // stands in Machine::ready
 };
@@ -99,7 +112,18 @@ struct Cta {
   std::vector<std::uint32_t> allocs;     // records of the allocs that were executed
   std::vector<std::uint32_t> alloc_columns;
   std::uint32_t last_lifecycle_record = 0;  // last alloc or dealloc
-  std::uint32_t agents = 0;              // counters in use
+  std::map<std::int64_t, Mbarrier> mbarriers;   // by byte offset in the window; valid and invalidated ones
+  std::uint32_t next_agent = 0;          // first counter that nobody uses
+  std::vector<std::uint32_t> remote;     // records of accesses from other CTAs (bounded)
+  Views at_exit;                         // what its threads knew when they exited
+};
+
+// The barrier of one cluster.
+struct ClusterBarrier {
+  std::uint32_t uses = 0;                // completed
+  Views arriving, arriving_relaxed;      // of the use under way
+  Views completed, completed_relaxed;    // of the last one
+  std::uint32_t last_record = 0;
 };
 
 // What happened to a granule of columns last.
@@ -135,6 +159,14 @@ struct Machine {
   std::vector<Sm> sms;
   std::vector<Cta> ctas;
   std::vector<ByteMemory> global;        // by buffer
+  std::vector<ClusterBarrier> clusters;
+  // Asynchronous operations that no wait of a warp completes (mma, cp, shift, commits, bulk copies), in issue order. Policy
+  // early applies them at once, late when nobody can go on without them, random at any time between.
+  std::deque<Background> background;
+  void start(Background operation);
+  // A phase or barrier was completed, or a thread exited: waits look again. Polls that nothing can answer are a standstill.
+  void wake_mbarrier_waits(Cta& cta, std::int64_t offset);
+  void wake_cluster_waits(std::uint32_t cluster);
   Candidates candidates;
   std::mt19937_64 random;
   std::uint64_t steps = 0;               // executed
@@ -183,9 +215,17 @@ struct Machine {
   void branch(WarpState& warp, std::size_t group, std::uint32_t away, std::uint32_t target);
   void exit_lanes(WarpState& warp, std::size_t group);
   void exit_cta(Cta& cta);
+  void complete_background();
+  void report_remote_after_exit();
+  bool everybody_polls() const;          // all who can run ask mbarriers that nothing changes
   bool resolve_rendezvous(Cta& cta);     // lets operations of the whole warp go on with the lanes that came
   bool quiesce();                        // nobody can run: true when something was found that lets the run go on
+  struct Blocked {
+    const WarpState* warp;
+    const LaneGroup* group;
+  };
   void report_blocked();
+  void report_standstill(const std::vector<Blocked>& blocked);
   void complete_random(WarpState& warp);
   void check_permits_held();
   void log_issue(const WarpState& warp, std::uint32_t step, std::uint32_t lanes);
@@ -198,6 +238,9 @@ void barriers_after_exit(Machine& machine, Cta& cta);
 bool resolve_partial_barriers(Machine& machine, Cta& cta);
 // Which warps could still arrive at the barrier: for deadlock reports.
 std::string missing_at_barrier(const Machine& machine, const Cta& cta, std::uint32_t id);
+
+// cluster.cpp: threads that have exited are not waited for.
+void cluster_after_exit(Machine& machine, Cta& cta);
 
 // Counter of the completed uses of a barrier, among the agents of its CTA.
 std::uint32_t barrier_agent(const Machine& machine, std::uint32_t id);

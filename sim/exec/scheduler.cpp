@@ -119,19 +119,24 @@ void Machine::run_to_end() {
     run_warp(*warp);
     if (accesses.is_full()) collect_garbage();
   }
+  while (!background.empty()) complete_background();
   for (Cta& cta : ctas)
     for (WarpState& warp : cta.warps)
       for (Flight& flight : warp.flights) complete_one(warp, flight);
   check_permits_held();
+  report_remote_after_exit();
 }
 
 void Machine::run_warp(WarpState& warp) {
   if (options.policy == Policy::random && !warp.flights.empty()) complete_random(warp);
+  if (options.policy == Policy::random && !background.empty() && random() % 8 == 0) complete_background();
   for (std::size_t passed = 0; passed < control_steps_a_turn; ++passed) {
     LaneGroup* group = pick_group(warp);
     if (!group) return;
     if (steps >= options.max_steps) {
+      stopped = over_limit = true;
       for (Cta& cta : ctas) resolve_rendezvous(cta);
+      if (everybody_polls()) return report_blocked();
       if (candidates.all().empty() || std::none_of(candidates.all().begin(), candidates.all().end(), [](const Candidate& c) { return c.verdict == Verdict::participation; })) {
         Candidate found;
         found.verdict = Verdict::step_limit;
@@ -139,7 +144,6 @@ void Machine::run_warp(WarpState& warp) {
         found.message = fmt::format("{} instructions were executed and the program has not ended", steps);
         candidates.add(std::move(found));
       }
-      stopped = over_limit = true;
       return;
     }
     const Step& step = program.steps[group->pc];
@@ -365,6 +369,66 @@ void Machine::complete_random(WarpState& warp) {
   std::erase_if(warp.flights, [](const Flight& flight) { return flight.done; });
 }
 
+void Machine::start(Background operation) {
+  background.push_back(std::move(operation));
+  if (options.policy == Policy::early) complete_background();
+}
+
+void Machine::complete_background() {
+  const Background operation = std::move(background.front());
+  background.pop_front();
+  operation.complete(*this);
+  if (!observer) return;
+  Event event;
+  event.kind = Event::Kind::complete;
+  event.step = steps;
+  event.ref = ref(operation.record);
+  observer->event(event);
+}
+
+void Machine::wake_mbarrier_waits(Cta& cta, std::int64_t offset) {
+  for (WarpState& warp : cta.warps) {
+    for (LaneGroup& group : warp.groups) {
+      if (group.state != LaneGroup::State::mbarrier || group.waits_for != offset) continue;
+      group.state = LaneGroup::State::ready;
+      group.retrying = true;
+      make_ready(warp);
+      note_wake(warp, group);
+    }
+  }
+}
+
+void Machine::wake_cluster_waits(std::uint32_t cluster) {
+  for (Cta& cta : ctas) {
+    if (cta.cluster != cluster) continue;
+    for (WarpState& warp : cta.warps) {
+      for (LaneGroup& group : warp.groups) {
+        if (group.state != LaneGroup::State::cluster) continue;
+        group.state = LaneGroup::State::ready;
+        group.retrying = true;
+        make_ready(warp);
+        note_wake(warp, group);
+      }
+    }
+  }
+}
+
+// Nothing moves any more: whoever can run has asked an mbarrier lately and was told no.
+bool Machine::everybody_polls() const {
+  constexpr std::uint32_t recently = 64;  // instructions of the warp
+  bool anybody = false;
+  for (const Cta& cta : ctas) {
+    for (const WarpState& warp : cta.warps) {
+      for (const LaneGroup& group : warp.groups) {
+        if (group.state != LaneGroup::State::ready && group.state != LaneGroup::State::sleeping) continue;
+        if (warp.polled_barrier < 0 || warp.executed - warp.polled_false > recently) return false;
+        anybody = true;
+      }
+    }
+  }
+  return anybody;
+}
+
 void Machine::columns_freed(Sm& sm) {
   for (std::uint32_t index : sm.ctas) {
     for (WarpState& warp : ctas[index].warps) {
@@ -391,6 +455,10 @@ void Machine::exit_lanes(WarpState& warp, std::size_t index) {
     event.ref.lanes = lanes;
     observer->event(event);
   }
+  if (cluster_size(kernel.launch) > 1) {
+    const Warp leaving(*this, warp, warp.groups[index].pc, lanes, warp.executed);
+    ctas[warp.cta].at_exit.join_released(leaving.released(lanes));
+  }
   warp.live &= ~lanes;
   warp.groups.erase(warp.groups.begin() + static_cast<std::ptrdiff_t>(index));
   Cta& cta = ctas[warp.cta];
@@ -400,6 +468,7 @@ void Machine::exit_lanes(WarpState& warp, std::size_t index) {
     group.retrying = true;
   }
   barriers_after_exit(*this, cta);
+  cluster_after_exit(*this, cta);
   if (warp.live != 0) return;
   for (Flight& flight : warp.flights) complete_one(warp, flight);
   warp.flights.clear();
@@ -421,6 +490,28 @@ void Machine::exit_cta(Cta& cta) {
     found.where.cta = cta.index;
     found.where.columns = {allocation.base, allocation.base + allocation.columns - 1};
     candidates.add(std::move(found));
+  }
+}
+
+// What another CTA does to this one's memory or barriers has to come before its threads exit.
+void Machine::report_remote_after_exit() {
+  for (const Cta& cta : ctas) {
+    if (cta.live_warps != 0) continue;
+    for (std::uint32_t record : cta.remote) {
+      const Access& x = accesses[record];
+      bool known = false;
+      for (std::uint32_t lane = 0; lane < 32; ++lane)
+        known = known || ((x.lanes >> lane & 1u) && cta.at_exit.any.order(x.cta, x.warp, lane) >= x.number);
+      if (known) continue;
+      Candidate found;
+      found.verdict = Verdict::peer_lifecycle;
+      found.at = ref(record);
+      found.at_instance = {x.cta, x.warp, x.number};
+      found.message = fmt::format("nothing orders the access before the exit of CTA {}, whose memory it touches", cta.index);
+      found.where.space = "shared";
+      found.where.cta = cta.index;
+      candidates.add(std::move(found));
+    }
   }
 }
 
@@ -468,6 +559,10 @@ bool Machine::resolve_rendezvous(Cta& cta) {
 }
 
 bool Machine::quiesce() {
+  if (!background.empty()) {
+    complete_background();
+    return true;
+  }
   for (Cta& cta : ctas)
     if (resolve_rendezvous(cta)) return true;
   for (Cta& cta : ctas)
@@ -477,10 +572,6 @@ bool Machine::quiesce() {
 }
 
 void Machine::report_blocked() {
-  struct Blocked {
-    const WarpState* warp;
-    const LaneGroup* group;
-  };
   std::vector<Blocked> allocs, others;
   std::vector<std::uint32_t> explained;  // CTAs whose standstill an alloc explains
   for (const Cta& cta : ctas) {
@@ -521,40 +612,74 @@ void Machine::report_blocked() {
     explained.push_back(cta.cluster);
     for (const Allocation& allocation : sm.allocator.live()) explained.push_back(ctas[allocation.cta].cluster);
   }
-  std::uint32_t cluster = ~0u;
-  Candidate deadlock;
-  const auto flush = [&] {
-    if (cluster != ~0u) candidates.add(std::move(deadlock));
-    deadlock = {};
-  };
-  for (const Blocked& blocked : others) {
-    const Cta& cta = ctas[blocked.warp->cta];
-    if (std::find(explained.begin(), explained.end(), cta.cluster) != explained.end()) continue;
-    const Ref here = ref(blocked.group->pc, *blocked.warp, blocked.group->lanes);
+  std::sort(explained.begin(), explained.end());
+  for (std::size_t first = 0; first < others.size();) {
+    const std::uint32_t cluster = ctas[others[first].warp->cta].cluster;
+    std::size_t last = first;
+    while (last < others.size() && ctas[others[last].warp->cta].cluster == cluster) ++last;
+    if (!std::binary_search(explained.begin(), explained.end(), cluster)) report_standstill({others.begin() + static_cast<std::ptrdiff_t>(first), others.begin() + static_cast<std::ptrdiff_t>(last)});
+    first = last;
+  }
+}
+
+// One finding for the threads of a cluster that wait for each other: tcgen05.md 14.6 rule 8.
+void Machine::report_standstill(const std::vector<Blocked>& blocked) {
+  Candidate tx, count, deadlock;
+  bool any_tx = false, any_count = false, told = false;
+  std::string all;
+  std::int64_t residues = 0;
+  for (const Cta& cta : ctas) {
+    if (cta.cluster != ctas[blocked.front().warp->cta].cluster) continue;
+    for (const auto& [offset, barrier] : cta.mbarriers)
+      if (barrier.valid) residues += barrier.tx;
+  }
+  for (const Blocked& one : blocked) {
+    Cta& cta = ctas[one.warp->cta];
+    const Ref here = ref(one.group->pc, *one.warp, one.group->lanes);
     std::string what;
-    switch (blocked.group->state) {
+    Mbarrier* barrier = nullptr;
+    switch (one.group->state) {
       case LaneGroup::State::barrier:
-        what = fmt::format("barrier {}, for {}", blocked.group->waits_for, missing_at_barrier(*this, cta, blocked.group->waits_for));
+        what = fmt::format("barrier {}, for {}", one.group->waits_for, missing_at_barrier(*this, cta, one.group->waits_for));
         break;
-      case LaneGroup::State::warp_sync: what = fmt::format("bar.warp.sync, for lanes {:#010x}", blocked.group->waits_for & ~blocked.group->lanes); break;
+      case LaneGroup::State::warp_sync: what = fmt::format("bar.warp.sync, for lanes {:#010x}", one.group->waits_for & ~one.group->lanes); break;
+      case LaneGroup::State::cluster:
+        what = (one.group->lanes & ~one.warp->cluster_arrived) ? "the cluster barrier, without having arrived" : "the cluster barrier, for threads that have not arrived";
+        break;
+      case LaneGroup::State::mbarrier: barrier = mbarrier_at(cta, one.group->waits_for); break;
+      case LaneGroup::State::ready: barrier = mbarrier_at(cta, one.warp->polled_barrier); break;
       default: what = "the other lanes of its warp"; break;
     }
-    if (cta.cluster != cluster) {
-      flush();
-      cluster = cta.cluster;
-      deadlock.verdict = Verdict::deadlock;
-      deadlock.at = here;
-      deadlock.at_instance = {cta.index, blocked.warp->warp, blocked.group->number};
-      deadlock.where.space = "barrier";
-      deadlock.where.cta = cta.index;
-    } else if (!deadlock.other && here.path != deadlock.at.path) {
-      deadlock.other = here;
-      deadlock.other_instance = {cta.index, blocked.warp->warp, blocked.group->number};
+    Candidate found;
+    found.at = here;
+    found.at_instance = {cta.index, one.warp->warp, one.group->number};
+    found.where.space = "barrier";
+    found.where.cta = cta.index;
+    if (barrier) {
+      const Standstill why = why_incomplete(*barrier);
+      what = fmt::format("an mbarrier: {}", why.text);
+      told = told || barrier->reported;
+      if (barrier->last_arrival != 0) {
+        found.other = ref(barrier->last_arrival);
+        const Access& arrival = accesses[barrier->last_arrival];
+        found.other_instance = {arrival.cta, arrival.warp, arrival.number};
+      }
+      found.message = fmt::format("the phase is never complete: {}", why.text);
+      if (why.tx && residues != 0 && !any_tx) tx = found, any_tx = true;
+      if (why.count && !any_count) count = found, any_count = true;
+      found.other.reset();
+      found.message.clear();
     }
-    if (!deadlock.message.empty()) deadlock.message += "; ";
-    deadlock.message += fmt::format("CTA {} warp {} waits at {} for {}", cta.index, blocked.warp->warp, here.path, what);
+    if (all.empty()) deadlock = found;
+    else if (!deadlock.other && here.path != deadlock.at.path) deadlock.other = here, deadlock.other_instance = found.at_instance;
+    if (!all.empty()) all += "; ";
+    all += fmt::format("CTA {} warp {} waits at {} for {}", cta.index, one.warp->warp, here.path, what);
   }
-  flush();
+  if (told) return;
+  Candidate& found = any_tx ? tx : any_count ? count : deadlock;
+  found.verdict = any_tx ? Verdict::mbar_tx : any_count ? Verdict::mbar_count : Verdict::deadlock;
+  found.message += (found.message.empty() ? "" : "; ") + all;
+  candidates.add(std::move(found));
 }
 
 // ---- memory of the checks ----
@@ -575,11 +700,18 @@ void Machine::collect_garbage() {
     for (const GranuleHistory& history : sm.history) accesses.mark_record(history.freed_by);
   }
   for (const ByteMemory& memory : global) memory.for_each_id(mark);
+  for (const ClusterBarrier& barrier : clusters) accesses.mark_record(barrier.last_record);
+  for (const Background& operation : background) accesses.mark_record(operation.record);
   for (const Cta& cta : ctas) {
     cta.shared.for_each_id(mark);
     accesses.mark_record(cta.relinquish_record);
     accesses.mark_record(cta.last_lifecycle_record);
     for (std::uint32_t record : cta.allocs) accesses.mark_record(record);
+    for (std::uint32_t record : cta.remote) accesses.mark_record(record);
+    for (const auto& [offset, barrier] : cta.mbarriers) {
+      for (std::uint32_t record : {barrier.init_record, barrier.inval_record, barrier.last_arrival, barrier.completed_by}) accesses.mark_record(record);
+      for (const Mbarrier::Wait& one : barrier.waits) accesses.mark_record(one.record);
+    }
     for (const NamedBarrier& barrier : cta.barriers) {
       accesses.mark_record(barrier.last_record);
       accesses.mark_record(barrier.completed_by);

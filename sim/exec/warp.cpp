@@ -169,6 +169,7 @@ ByteSpan Warp::locate(const MemPlan& mem, int bytes, const std::optional<Expr>& 
     owner = &machine.ctas[machine.cta_of_rank(cta, static_cast<std::uint32_t>(wanted.value))];
   }
   span.memory = mem.shared ? &owner->shared : &machine.global[mem.buffer];
+  span.owner = mem.shared ? owner : nullptr;
 
   std::uint32_t outside = 0, bad = 0;
   if (mem.constant) {
@@ -223,6 +224,7 @@ void Warp::load_words(BufferId buffer, std::uint32_t of_lanes, LaneValues& value
   const std::int64_t base = shared ? declared.offset.value_or(0) : 0, size = byte_size(declared);
   ByteSpan span;
   span.memory = &memory;
+  span.owner = shared ? &cta : nullptr;
   span.buffer = buffer;
   span.shared = shared;
   span.base = base;

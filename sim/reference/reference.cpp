@@ -217,11 +217,11 @@ class Interpreter {
   }
 
   template <class Op> void forget_memory(const Instance& instance, const Op& op, const Mem& memory) {
-    if constexpr (requires { op.rank; }) {
+    if constexpr (requires { op.rank.has_value(); }) {
       if (op.rank) return storage_.forget_everywhere(memory.buffer);  // of some CTA of the cluster
     }
     std::optional<std::int64_t> bytes;
-    if constexpr (requires { op.bytes; }) bytes = op.bytes;
+    if constexpr (requires { bytes = op.bytes; }) bytes = op.bytes;
     for (const auto& [warp, lanes] : instance.lanes)
       for_each_thread(instance.cta, warp, lanes, [&](const Thread& thread) {
         const auto first = first_byte(instance, memory, thread);
