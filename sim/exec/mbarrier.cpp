@@ -239,6 +239,15 @@ void remember(Mbarrier& barrier, std::uint32_t thread, std::int64_t phase) {
   barrier.meant.emplace_back(thread, phase);
 }
 
+// Determinate only if whoever waits for a phase knows that the one before it is complete, and asks no open question.
+void note_order_of_wait(Warp& warp, const Mbarrier& barrier, std::int64_t meant, bool polls) {
+  if (warp.retrying || barrier.last_arrival == 0) return;
+  bool known = meant < 1;
+  for (const ViewGroup& group : warp.state.views)
+    known = known || ((group.lanes & warp.lanes) && group.views.any.count(warp.cta.index, barrier.agent) >= static_cast<std::uint32_t>(meant));
+  if (!known || polls) warp.machine.note_unordered(lane_record(warp, warp.lanes), barrier.last_arrival);
+}
+
 template <class Op> Ran wait(const Op& op, Warp& warp) {
   const ByteSpan span = warp.locate(warp.plan(op.bar), object_bytes);
   const WarpValue parity = warp.evaluate_for_warp(op.parity, "the parity");
@@ -274,6 +283,7 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
   const LaneGroup* group = warp.machine.group_at(warp.state, warp.step, warp.lanes);
   const std::int64_t meant = warp.retrying && group ? group->meant : phase_meant(*barrier, thread, p);
   const bool completed = yes || (warp.retrying && meant < k);
+  note_order_of_wait(warp, *barrier, meant, op.poll.has_value());
   if (!completed && !op.poll) {
     const std::uint32_t blocked = lane_record(warp, warp.lanes);
     if (!warp.retrying && barrier->waits.size() < most_waits) barrier->waits.push_back({meant, blocked});

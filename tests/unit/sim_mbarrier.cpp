@@ -1,0 +1,145 @@
+// mbarrier objects and clusters: what they order, and the verdicts about them.
+#include "tests/catch.hpp"
+#include "tests/unit/sim_run.hpp"
+
+using namespace tmemsim;
+using namespace tmemsim::tests;
+
+namespace {
+
+std::string kernel(std::string_view body, std::string_view launch = "warps=4") {
+  return fmt::format(R"(kernel k
+target sm_100a
+launch {}
+buffer B: global u32 [1024]
+buffer slot: shared u32 [1] offset=0
+buffer bar: shared mbarrier [4] offset=64
+buffer S: shared u32 [256] offset=1024
+buffer R: local u32 [16]
+program {{
+{}
+}}
+)", launch, body);
+}
+
+// Barrier 0 made for `count` arrivals, and everybody knows.
+std::string with_bar(std::string_view body, int count = 1) {
+  return kernel(fmt::format("i: @warp 0 lane 0 mbarrier.init bar=bar[0] count={} barrier.sync mov dst=R.r[0:8] a=tid {}", count, body));
+}
+
+const std::string put = "put: @warp 0 st dst=S[lane] src=R.r[0] bytes=4 ";
+const std::string get = "get: @warp 1 ld dst=R.r[8] src=S[lane] bytes=4 ";
+
+}  // namespace
+
+TEST_CASE("an arrival and the wait for its phase order what stands around them") {
+  const std::string wait = "w: @warp 1 mbarrier.try_wait bar=bar[0] parity=0 ";
+  CHECK(findings_everywhere(with_bar(put + "bar.warp.sync a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] " + wait + get)) == "");
+  CHECK(findings_everywhere(with_bar(put + "a: @warp 0 mbarrier.arrive bar=bar[0] " + wait + get, 32)) == "");
+  // One lane signals for the others without bar.warp.sync.
+  CHECK(findings_everywhere(with_bar(put + "a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] " + wait + get)) == "smem-race get < put");
+  CHECK(findings_everywhere(with_bar(put + "bar.warp.sync a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] " + get + wait)) == "smem-race get < put");
+  // A relaxed edge orders nothing.
+  CHECK(findings_everywhere(with_bar(put + "bar.warp.sync a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] sem=relaxed " + wait + get)) == "smem-race get < put");
+  CHECK(simulate(with_bar(put + "bar.warp.sync a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] " + wait + get)).all_schedules);
+}
+
+TEST_CASE("phases go round: a ring of one stage") {
+  // Warp 0 fills, warp 1 empties; both follow the parity.
+  const std::string ring = R"(
+    i0: @warp 0 lane 0 mbarrier.init bar=bar[0] count=1
+    i1: @warp 0 lane 0 mbarrier.init bar=bar[1] count=1
+    barrier.sync
+    for i in [0, 6] {
+      @warp 0 mbarrier.try_wait bar=bar[1] parity=(i & 1) ^ 1
+      @warp 0 mov dst=R.r[0] a=i * 100 + lane
+      put: @warp 0 st dst=S[lane] src=R.r[0] bytes=4
+      @warp 0 bar.warp.sync
+      @warp 0 lane 0 mbarrier.arrive bar=bar[0]
+      @warp 1 mbarrier.try_wait bar=bar[0] parity=i & 1
+      get: @warp 1 ld dst=R.r[8] src=S[31 - lane] bytes=4
+      @warp 1 bar.warp.sync
+      @warp 1 lane 0 mbarrier.arrive bar=bar[1]
+      @warp 1 st dst=B[i * 32 + lane] src=R.r[8] bytes=4
+    })";
+  CHECK(findings_everywhere(kernel(ring)) == "");
+  const sim::Outcome outcome = simulate(kernel(ring));
+  CHECK(outcome.all_schedules);
+  for (std::uint32_t i = 0; i < 6; ++i)
+    for (std::uint32_t lane = 0; lane < 32; ++lane) REQUIRE(global_word(outcome, 0, i * 32 + lane) == i * 100 + 31 - lane);
+  // Without the producer's wait its arrivals run ahead: nobody has been seen to wait.
+  std::string broken = ring;
+  const std::string wait = "@warp 0 mbarrier.try_wait bar=bar[1] parity=(i & 1) ^ 1";
+  broken.replace(broken.find(wait), wait.size(), "");
+  const std::string found = findings(simulate(kernel(broken)));
+  CHECK(found != "");
+}
+
+TEST_CASE("mbar-uninit") {
+  CHECK(findings_everywhere(kernel("a: @warp 0 lane 0 mbarrier.arrive bar=bar[0]")) == "mbar-uninit a");
+  CHECK(findings_everywhere(kernel("i: @warp 0 lane 0 mbarrier.init bar=bar[0] count=1 a: @warp 0 lane 0 mbarrier.arrive bar=bar[0]")) == "");
+  CHECK(findings(simulate(kernel("i: @warp 0 lane 0 mbarrier.init bar=bar[0] count=1 a: @warp 1 lane 0 mbarrier.arrive bar=bar[0]"))).find("mbar-uninit a") == 0);
+  CHECK(findings_everywhere(with_bar("j: @warp 0 lane 0 mbarrier.init bar=bar[0] count=1")) == "mbar-uninit j < i");
+  CHECK(findings_everywhere(with_bar("v: @warp 0 lane 0 mbarrier.inval bar=bar[0] j: @warp 0 lane 0 mbarrier.init bar=bar[0] count=1")) == "");
+  CHECK(findings_everywhere(with_bar("v: @warp 0 lane 0 mbarrier.inval bar=bar[0] a: @warp 0 lane 0 mbarrier.arrive bar=bar[0]")) == "mbar-uninit a < v");
+  CHECK(findings_everywhere(with_bar("l: @warp 0 lane 0 ld dst=R.r[0:2] src=bar{byte: 0} bytes=8")) == "mbar-uninit l < i");
+}
+
+TEST_CASE("mbar-count") {
+  const std::string wait = "w: @warp 1 mbarrier.try_wait bar=bar[0] parity=0 ";
+  CHECK(findings_everywhere(kernel("i: @warp 0 lane 0 mbarrier.init bar=bar[0] count=0")) == "mbar-count i");
+  CHECK(findings_everywhere(with_bar("a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] " + wait, 2)) == "mbar-count w < a");
+  CHECK(findings_everywhere(with_bar("a: @warp 0 lanes 0..1 mbarrier.arrive bar=bar[0] " + wait, 2)) == "");
+  CHECK(findings_everywhere(with_bar("a: @warp 0 mbarrier.arrive bar=bar[0] " + wait)).find("mbar-count a < a") == 0);
+  CHECK(findings_everywhere(with_bar("a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] count=3", 2)) == "mbar-count a");
+}
+
+TEST_CASE("mbar-tx and deadlock at a standstill") {
+  const std::string wait = "w: @warp 1 mbarrier.try_wait bar=bar[0] parity=0 ";
+  CHECK(findings_everywhere(with_bar("a: @warp 0 lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=128 " + wait)) == "mbar-tx w < a");
+  CHECK(findings_everywhere(with_bar("a: @warp 0 lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=0 " + wait)) == "");
+  CHECK(findings_everywhere(with_bar(wait)) == "deadlock w");
+  CHECK(findings_everywhere(with_bar(wait + "barrier.sync")).find("deadlock") == 0);
+  // Endless polling of a phase that cannot come is a standstill too.
+  sim::Options options;
+  options.max_steps = 2000;
+  CHECK(findings_everywhere(with_bar("@warp 1 mov dst=R.r[0] a=0 @warp 1 while R.r[0] == 0 { p: mbarrier.test_wait bar=bar[0] parity=0 poll=R.r[0] }"), options).find("deadlock") == 0);
+}
+
+TEST_CASE("mbar-phase: a wait that a later completion may overtake") {
+  const std::string first = "a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] wa: @warp 0 mbarrier.try_wait bar=bar[0] parity=0 ";
+  const std::string late = "w: @warp 1 mbarrier.try_wait bar=bar[0] parity=0 ";
+  const std::string second = "@warp 0 bar.warp.sync b: @warp 0 lane 0 mbarrier.arrive bar=bar[0] wb: @warp 0 mbarrier.try_wait bar=bar[0] parity=1 ";
+  CHECK(findings_everywhere(with_bar(first + late + "barrier.sync " + second)) == "");
+  const std::string found = findings(simulate(with_bar(first + second + late)));
+  CHECK(found != "");
+}
+
+TEST_CASE("cluster barrier and the peer's memory") {
+  const std::string both = "warps=1 cluster=[2, 1, 1] grid=[2, 1, 1]";
+  const std::string sync = "barrier.cluster.arrive barrier.cluster.wait ";
+  const std::string put_peer = "mov dst=R.r[0] a=lane + 1 put: @cta 0 st dst=S[lane] src=R.r[0] bytes=4 rank=1 ";
+  const std::string get_own = "get: @cta 1 ld dst=R.r[1] src=S[lane] bytes=4 @cta 1 st dst=B[lane] src=R.r[1] bytes=4 ";
+  const std::string good = kernel(put_peer + sync + get_own, both);
+  CHECK(findings_everywhere(good) == "");
+  const sim::Outcome outcome = simulate(good);
+  for (std::uint32_t lane = 0; lane < 32; ++lane) REQUIRE(global_word(outcome, 0, lane) == lane + 1);
+  CHECK(findings(simulate(kernel(put_peer + get_own + sync, both))) == "smem-race get < put");
+  CHECK(findings_everywhere(kernel(put_peer, both)) == "peer-lifecycle put");
+  CHECK(findings_everywhere(kernel("w: barrier.cluster.wait", both)) == "deadlock w");
+  CHECK(findings_everywhere(kernel("a: barrier.cluster.arrive b: barrier.cluster.arrive barrier.cluster.wait", both)) == "participation b < a");
+  // A barrier of the peer, signalled from here.
+  const std::string init = "i: @lane 0 mbarrier.init bar=bar[0] count=1 ";
+  const std::string use = "a: @cta 0 lane 0 mbarrier.arrive bar=bar[0] rank=1 scope=cluster w: @cta 1 mbarrier.try_wait bar=bar[0] parity=0 scope=cluster ";
+  CHECK(findings_everywhere(kernel(init + sync + use + sync, both)) == "");
+  CHECK(findings_everywhere(kernel(init + use + sync, both)).find("mbar-uninit a") != std::string::npos);
+  const std::string relaxed = "barrier.cluster.arrive sem=relaxed barrier.cluster.wait ";
+  CHECK(findings_everywhere(kernel(init + relaxed + use + sync, both)).find("mbar-uninit a") != std::string::npos);
+  CHECK(findings_everywhere(kernel(init + "@lane 0 fence.mbarrier_init " + relaxed + use + sync, both)) == "");
+}
+
+TEST_CASE("mapa gives the shared::cluster address") {
+  const std::string both = "warps=1 cluster=[2, 1, 1] grid=[2, 1, 1]";
+  const sim::Outcome outcome = simulate(kernel("mapa dst=R.r[0] src=S[3] rank=1 st dst=B[cta] src=R.r[0] bytes=4", both));
+  CHECK(global_word(outcome, 0, 0) == (1u << 24 | (1024 + 12)));
+}
