@@ -12,7 +12,8 @@ namespace tmemsim::conformance {
 
 inline const std::vector<Runner>& runners() {
   static const std::vector<Runner> table{{is_layout_case, run_layout_case}, {is_lowering_case, run_lowering_case},
-                                         {is_atom_case, run_atom_case}};
+                                         {is_atom_case, run_atom_case},
+                                         {is_atom_call_case, run_atom_call_case}};
   return table;
 }
 
