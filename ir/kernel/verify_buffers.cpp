@@ -8,69 +8,11 @@
 #include "ir/kernel/operand_text.hpp"
 #include "ir/kernel/text_form.hpp"
 #include "ir/kernel/verify_parts.hpp"
+#include "ir/layout/check.hpp"
 #include "ir/tcgen05.hpp"
 
 namespace tmemsim::verifier {
 namespace {
-
-// The smallest and the largest coordinate that a layout has on an axis, the swizzle left aside.
-struct Reach {
-  std::int64_t least = 0, most = 0;
-};
-
-Reach reach(const TileLayout& layout, Axis axis) {
-  Reach reach;
-  const auto add = [&](const std::vector<Iter>& iters) {
-    for (const Iter& iter : iters) {
-      if (iter.axis != axis) continue;
-      std::int64_t& end = iter.stride < 0 ? reach.least : reach.most;
-      end += (iter.extent - 1) * iter.stride;  // fits: problem_with() has checked the coordinates
-    }
-  };
-  add(layout.shard);
-  add(layout.replica);
-  for (const AxisOffset& offset : layout.offset) {
-    if (offset.axis != axis) continue;
-    reach.least += offset.value;
-    reach.most += offset.value;
-  }
-  return reach;
-}
-
-enum class Answer : std::uint8_t { yes, no, undecided };
-
-// Whether different digits give different coordinates on one axis. An iter belongs to one axis, so a layout is injective
-// exactly when it is so on each of its axes.
-Answer injective_on(const TileLayout& layout, Axis axis) {
-  constexpr std::int64_t most_tried = std::int64_t{1} << 20;
-  std::vector<Iter> iters;
-  std::int64_t points = 1;
-  for (const Iter& iter : layout.shard) {
-    if (iter.axis != axis || iter.extent == 1) continue;
-    if (iter.stride == 0) return Answer::no;
-    iters.push_back(iter);
-    points = saturating_mul(points, iter.extent);
-  }
-  const auto step = [](const Iter& iter) { return iter.stride < 0 ? -iter.stride : iter.stride; };
-  std::sort(iters.begin(), iters.end(), [&](const Iter& a, const Iter& b) { return step(a) < step(b); });
-  std::int64_t span = 0;  // of the iters so far
-  bool nested = true;     // every stride steps over all that stands below it
-  for (const Iter& iter : iters) {
-    nested = nested && step(iter) > span;
-    span += (iter.extent - 1) * step(iter);
-  }
-  if (nested) return Answer::yes;
-  if (points > most_tried) return Answer::undecided;
-  std::vector<std::int64_t> seen{0};
-  for (const Iter& iter : iters) {
-    const std::size_t count = seen.size();
-    for (std::int64_t digit = 1; digit < iter.extent; ++digit) {
-      for (std::size_t i = 0; i < count; ++i) seen.push_back(seen[i] + digit * iter.stride);
-    }
-  }
-  std::sort(seen.begin(), seen.end());
-  return std::adjacent_find(seen.begin(), seen.end()) == seen.end() ? Answer::yes : Answer::no;
-}
 
 std::string shape_text(const std::vector<std::int64_t>& shape) { return fmt::format("[{}]", fmt::join(shape, ", ")); }
 
@@ -131,68 +73,11 @@ class BufferChecker {
   }
 
   void layout(const TileLayout& layout) const {
-    if (const auto problem = problem_with(layout)) fail(problem->text);
-    if (size(layout) != element_count(buffer_)) {
-      fail(fmt::format("the layout {} has {} elements, but the shape {} has {}", to_string(layout), size(layout), shape_text(buffer_.shape),
-                       element_count(buffer_)));
-    }
-    for (const Axis axis : axes_of(layout)) axis_fits(layout, axis);
-    if (layout.swizzle && buffer_.space == Space::tmem) fail("a swizzle permutes memory slots (axis m), and tensor memory has none");
-    if (layout.replica.empty()) no_two_in_one_place(layout);
-  }
-
-  static std::set<Axis> axes_of(const TileLayout& layout) {
-    std::set<Axis> axes;
-    for (const Iter& iter : layout.shard) axes.insert(iter.axis);
-    for (const Iter& iter : layout.replica) axes.insert(iter.axis);
-    for (const AxisOffset& offset : layout.offset) axes.insert(offset.axis);
-    return axes;
-  }
-
-  bool space_has(Axis axis) const {
-    switch (buffer_.space) {
-      case Space::tmem: return axis == Axis::TLane || axis == Axis::TCol;
-      case Space::local: return axis == Axis::m || (is_thread(axis) && facts(axis).scope <= Scope::cta);
-      default: return axis == Axis::m;
-    }
-  }
-
-  // First coordinate that does not exist on an axis any more.
-  std::int64_t end_of(Axis axis) const {
-    const std::int64_t warps = kernel_.launch.warps;
-    switch (axis) {
-      case Axis::TLane: return tcgen05::lanes;
-      case Axis::TCol: return farthest_column * 32 / bits(buffer_.dtype);
-      case Axis::laneid: return 32;
-      case Axis::tid_in_wg: return 128;
-      case Axis::wid_in_wg: return 4;
-      case Axis::tx: return 32 * warps;
-      case Axis::warpid: return warps;
-      case Axis::wgid: return ceil_div(warps, 4);
-      default: return most_elements;
-    }
-  }
-
-  void axis_fits(const TileLayout& layout, Axis axis) const {
-    if (!space_has(axis)) {
-      constexpr std::array<std::string_view, 4> hints{"axis m", "axis m", "axis m and thread axes: laneid, tid_in_wg, tx, ...", "axes TLane and TCol"};
-      fail(fmt::format("a {} buffer has no axis {}", keyword(buffer_.space), name(axis)), std::string(hints[static_cast<std::size_t>(buffer_.space)]));
-    }
-    const Reach reached = reach(layout, axis);
-    if (reached.least < 0) fail(fmt::format("the layout reaches {}@{}: coordinates begin at 0", reached.least, name(axis)));
-    if (reached.most >= end_of(axis)) {
-      const bool by_launch = axis == Axis::tx || axis == Axis::warpid || axis == Axis::wgid;
-      fail(fmt::format("the layout reaches {}@{}, and the last coordinate is {}", reached.most, name(axis), end_of(axis) - 1),
-           by_launch ? fmt::format("the launch has {} warps a CTA", kernel_.launch.warps) : std::string());
-    }
-  }
-
-  void no_two_in_one_place(const TileLayout& layout) const {
-    for (const Axis axis : axes_of(layout)) {
-      const Answer answer = injective_on(layout, axis);
-      if (answer == Answer::no) fail(fmt::format("the layout {} puts two elements into one place of axis {}", to_string(layout), name(axis)));
-      if (answer == Answer::undecided) fail(fmt::format("cannot decide whether the layout {} puts two elements into one place", to_string(layout)));
-    }
+    const std::int64_t threads = std::int64_t{32} * kernel_.launch.warps;
+    const auto proved = check_layout(layout, buffer_.shape, {buffer_.space, bits(buffer_.dtype), threads});
+    if (!proved) fail(proved.reason().text, buffer_.space == Space::local ? fmt::format("the launch has {} warps a CTA", kernel_.launch.warps) : "");
+    // Columns past 511 are a finding; what no address can hold is wrong input.
+    if (proved->columns > farthest_column) fail(fmt::format("the layout reaches column {}, beyond every address", proved->columns - 1));
   }
 
   void tmem() const {
