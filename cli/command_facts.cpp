@@ -12,6 +12,7 @@
 #include "ir/scenario/ops_text.hpp"
 #include "ir/scenario/scenario.hpp"
 #include "ir/verdict.hpp"
+#include "lower/lower.hpp"
 
 namespace tmemsim::cli {
 namespace {
@@ -55,7 +56,14 @@ std::string explain(const std::string& asked) {
 
 struct FactsCommand {
   std::string argument, output, format;
+  bool variants = false;
 };
+
+std::string ops_answer(const FactsCommand& command) {
+  const bool markdown = command.format == "markdown";
+  if (command.variants) return markdown ? lower::variants_markdown() : lower::variants_text();
+  return markdown ? ops_markdown() : ops_text();
+}
 
 int answer(const std::string& text, const std::string& path = {}) {
   Output output(path);
@@ -86,9 +94,10 @@ void add_facts(CLI::App& app, Chosen& chosen) {
   const auto ops_options = std::make_shared<FactsCommand>();
   CLI::App* ops = app.add_subcommand("ops", "The operations that a scenario may use, with their keys");
   add_format(*ops, ops_options->format, {"text", "markdown"});
-  add_examples(*ops, {"tmemsim ops", "tmemsim ops --format markdown"});
+  ops->add_flag("--variants", ops_options->variants, "Instead: the ways to lower tile primitives, and what each asks for");
+  add_examples(*ops, {"tmemsim ops", "tmemsim ops --format markdown", "tmemsim ops --variants"});
   ops->callback([&chosen, ops_options] {
-    chosen = [ops_options] { return answer(ops_options->format == "markdown" ? ops_markdown() : ops_text()); };
+    chosen = [ops_options] { return answer(ops_answer(*ops_options)); };
   });
 
   const auto schema_options = std::make_shared<FactsCommand>();

@@ -59,6 +59,7 @@ Refused::Refused(SourceLoc at, std::string primitive, std::vector<Refusal> refus
 
 std::string one_line(const Request& request) {
   Stmt bare;
+  bare.where = request.stmt.where;
   bare.node = request.primitive();
   return print(request.kernel, bare);
 }
@@ -95,6 +96,29 @@ std::vector<VariantFacts> variants() {
     result.push_back(std::move(facts));
   }
   return result;
+}
+
+namespace {
+
+std::string predicates_of(const VariantFacts& variant) { return fmt::format("{}", fmt::join(variant.predicates, ", ")); }
+
+}  // namespace
+
+std::string variants_text() {
+  std::string text;
+  for (const VariantFacts& variant : variants()) {
+    text += fmt::format("{} / {}  (priority {})\n  {}\n  predicates: {}\n", variant.operation, variant.name, variant.priority, variant.summary,
+                        predicates_of(variant));
+  }
+  return text;
+}
+
+std::string variants_markdown() {
+  std::string text = "| operation | variant | priority | predicates | what it does |\n|---|---|---|---|---|\n";
+  for (const VariantFacts& variant : variants()) {
+    text += fmt::format("| `{}` | `{}` | {} | {} | {} |\n", variant.operation, variant.name, variant.priority, predicates_of(variant), variant.summary);
+  }
+  return text;
 }
 
 }  // namespace tmemsim::lower

@@ -45,6 +45,8 @@ struct VariantFacts {
   std::string summary;
 };
 std::vector<VariantFacts> variants();   // in the order in which they are tried
+std::string variants_text();            // the same for `tmemsim ops --variants`, as text and as a markdown table
+std::string variants_markdown();
 
 // The kernel must be verified at Level::tile. Throws Refused; an InputError for a forced variant that does not exist.
 Kernel lower(const Kernel& kernel, std::vector<Explanation>* explanations = nullptr);

@@ -37,6 +37,11 @@ struct SymbolicResult {
 
 class SymbolicCopy {
  public:
+  // Place of a bit: {in_memory, buffer, bit}, {in_registers + 2 + buffer, thread, bit of its registers}, {in_tmem, lane, bit of its
+  // columns}.
+  using Key = std::array<std::int64_t, 3>;
+  enum : std::int64_t { in_memory = 0, in_registers = 1, in_tmem = 2 };
+
   SymbolicCopy(const Kernel& kernel, const Where& where, SymbolicInputs inputs) : kernel_(kernel), where_(where), inputs_(std::move(inputs)) {}
 
   SymbolicResult run(const Region& dst, const Region& src, const Body& body) {
@@ -59,6 +64,25 @@ class SymbolicCopy {
     return result_;
   }
 
+  // Every granule of `grain` bits of the destination with the place in the source that it comes from (of several the first).
+  struct Move {
+    Key from, to;
+  };
+  std::vector<Move> moves(const Region& dst, const Region& src, std::int64_t grain) {
+    bits_ = bits(kernel_.buffers[src.buffer].dtype);
+    find_threads();
+    const std::vector<std::int64_t> from = elements_of(src), to = elements_of(dst);
+    const Map from_map = map_of(src.buffer), to_map = map_of(dst.buffer);
+    std::vector<Move> result;
+    for (std::size_t k = 0; k < from.size(); ++k) {
+      const Key source = places(src.buffer, from_map, from[k]).at(0);
+      for (const Key& target : places(dst.buffer, to_map, to[k])) {
+        for (std::int64_t bit = 0; bit < bits_; bit += grain) result.push_back({{source[0], source[1], source[2] + bit}, {target[0], target[1], target[2] + bit}});
+      }
+    }
+    return result;
+  }
+
  private:
   // ---- Storage: granules by a key. value: granule of the source (from 1), 0 something else, -1 untouched destination. ----
   struct Granule {
@@ -67,12 +91,9 @@ class SymbolicCopy {
     bool of_source = false;
     int writes = 0;
   };
-  // Place of a bit: (space, buffer or thread or lane, bit).
-  using Key = std::array<std::int64_t, 3>;
   struct KeyHash {
     std::size_t operator()(const Key& key) const { return std::hash<std::int64_t>()((key[0] << 48) ^ (key[1] << 34) ^ key[2]); }
   };
-  enum : std::int64_t { in_memory = 0, in_registers = 1, in_tmem = 2 };
 
   std::int64_t evaluate_expr(const Expr& expr, std::int64_t warp, std::int64_t lane) const {
     switch (expr.op()) {
@@ -194,12 +215,17 @@ class SymbolicCopy {
     return result;
   }
 
-  void prepare(const Region& dst, const Region& src) {
-    const std::vector<std::int64_t> from = elements_of(src), to = elements_of(dst);
-    if (from.size() != to.size()) throw std::runtime_error("regions of different size");
+  void find_threads() {
+    threads_.clear();
     for (std::int64_t tid = 0; tid < std::int64_t{kernel_.launch.warps} * 32; ++tid) {
       if ((lanes_of(where_, 0, static_cast<std::uint32_t>(tid / 32)) >> (tid % 32) & 1) != 0) threads_.push_back(tid);
     }
+  }
+
+  void prepare(const Region& dst, const Region& src) {
+    const std::vector<std::int64_t> from = elements_of(src), to = elements_of(dst);
+    if (from.size() != to.size()) throw std::runtime_error("regions of different size");
+    find_threads();
     const Map from_map = map_of(src.buffer), to_map = map_of(dst.buffer);
     std::int64_t name = 0;
     for (std::size_t k = 0; k < from.size(); ++k) {

@@ -43,43 +43,53 @@ std::int32_t columns_between_repetitions(const RowType& type) {
   return tcgen05::cell(type.shape, type.packed, 0, 0, registers).column - tcgen05::cell(type.shape, type.packed, 0, 0, 0).column;
 }
 
+// One repetition of a shape: its registers stand together in a list that all repetitions share.
 struct Repetition {
   std::int32_t column = 0;
+  std::size_t first_register = 0;
+};
+struct Slab {
+  std::int32_t lane = 0;    // 0 or 16
+  std::size_t parts = 1;    // registers of a repetition
+  std::vector<Repetition> repetitions;
   std::vector<std::uint16_t> registers;
 };
 
 // Rows of one slab (lanes from 0 or from 16 on) as whole repetitions. The lowest column left always starts a repetition,
 // because nothing that lies lower could hold it.
-std::optional<Uncovered> gather(const RowType& type, std::int32_t slab, std::vector<Row> rows, std::vector<Repetition>& repetitions) {
+std::optional<Uncovered> gather(const RowType& type, std::vector<Row> rows, Slab& slab) {
   const std::vector<SubRow> parts = sub_rows(type);
-  std::stable_sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return std::pair(a.column, a.lane) < std::pair(b.column, b.lane); });
+  slab.parts = parts.size();
+  slab.repetitions.reserve(rows.size() / parts.size());
+  slab.registers.reserve(rows.size());
+  const auto by_place = [](const Row& a, const Row& b) { return std::pair(a.column, a.lane) < std::pair(b.column, b.lane); };
+  if (!std::is_sorted(rows.begin(), rows.end(), by_place)) std::stable_sort(rows.begin(), rows.end(), by_place);
   if (parts.size() == 1) {
     for (const Row& row : rows) {
-      if (row.lane != slab) return Uncovered{row, fmt::format("its lanes start {} above a multiple of 16", row.lane - slab)};
-      repetitions.push_back({row.column, {row.reg}});
+      if (row.lane != slab.lane) return Uncovered{row, fmt::format("its lanes start {} above a multiple of 16", row.lane - slab.lane)};
+      slab.repetitions.push_back({row.column, slab.registers.size()});
+      slab.registers.push_back(row.reg);
     }
     return std::nullopt;
   }
   std::vector<bool> used(rows.size());
   for (std::size_t first = 0; first < rows.size(); ++first) {
     if (used[first]) continue;
-    Repetition repetition{rows[first].column, {}};
-    std::size_t from = first;
+    slab.repetitions.push_back({rows[first].column, slab.registers.size()});
     for (const SubRow& part : parts) {
-      std::size_t k = from;
+      std::size_t k = first;
       // Parts of a repetition lie at most two columns on; rows are sorted by column.
       while (k < rows.size() && rows[k].column <= rows[first].column + 2 &&
-             (used[k] || rows[k].column != rows[first].column + part.column || rows[k].lane != slab + part.lane)) {
+             (used[k] || rows[k].column != rows[first].column + part.column || rows[k].lane != slab.lane + part.lane)) {
         ++k;
       }
       if (k == rows.size() || rows[k].column > rows[first].column + 2) {
         return Uncovered{rows[first], fmt::format(".{} moves {} registers together, and the one at lane {} above it, column {:+} is not part of the copy",
-                                                  keyword(type.shape), parts.size(), slab + part.lane - rows[first].lane, part.column)};
+                                                  keyword(type.shape), parts.size(), slab.lane + part.lane - rows[first].lane, part.column)};
       }
       used[k] = true;
-      repetition.registers.push_back(rows[k].reg);
+      slab.registers.push_back(rows[k].reg);
     }
-    repetitions.push_back(std::move(repetition));
   }
   return std::nullopt;
 }
@@ -97,33 +107,36 @@ int most_num(const RowType& type) {
   return most;
 }
 
-// Cuts repetitions [first, last) of one chain, widest first.
-void cut(const RowType& type, std::int32_t slab, const std::vector<const Repetition*>& chain, std::vector<Issue>& issues) {
+// Cuts one chain, widest first.
+void cut(const RowType& type, const Slab& slab, const std::vector<std::size_t>& chain, std::vector<Issue>& issues) {
   int num = most_num(type);
   for (std::size_t at = 0; at < chain.size();) {
     while (static_cast<std::size_t>(num) > chain.size() - at) num /= 2;
-    Issue issue{type, num, slab, chain[at]->column, {}};
-    issue.registers.reserve(static_cast<std::size_t>(num) * chain[at]->registers.size());
+    Issue issue{type, num, slab.lane, slab.repetitions[chain[at]].column, {}};
+    issue.registers.reserve(static_cast<std::size_t>(num) * slab.parts);
     for (int k = 0; k < num; ++k, ++at) {
-      issue.registers.insert(issue.registers.end(), chain[at]->registers.begin(), chain[at]->registers.end());
+      const auto first = slab.registers.begin() + static_cast<std::ptrdiff_t>(slab.repetitions[chain[at]].first_register);
+      issue.registers.insert(issue.registers.end(), first, first + static_cast<std::ptrdiff_t>(slab.parts));
     }
     issues.push_back(std::move(issue));
   }
 }
 
-// Repetitions that follow each other without a gap. A cell that is named several times belongs to several chains.
-void chain_and_cut(const RowType& type, std::int32_t slab, std::vector<Repetition>& repetitions, std::vector<Issue>& issues) {
-  std::stable_sort(repetitions.begin(), repetitions.end(), [](const Repetition& a, const Repetition& b) { return a.column < b.column; });
+// Repetitions that follow each other without a gap; they stand by rising column. A cell that is named several times belongs to
+// several chains.
+void chain_and_cut(const RowType& type, const Slab& slab, std::vector<Issue>& issues) {
+  const std::vector<Repetition>& repetitions = slab.repetitions;
   const std::int32_t step = columns_between_repetitions(type);
   std::vector<bool> used(repetitions.size());
+  std::vector<std::size_t> chain;
   for (std::size_t first = 0; first < repetitions.size(); ++first) {
     if (used[first]) continue;
-    std::vector<const Repetition*> chain;
+    chain.clear();
     std::int32_t wanted = repetitions[first].column;
     for (std::size_t k = first; k < repetitions.size() && repetitions[k].column <= wanted; ++k) {
       if (used[k] || repetitions[k].column != wanted) continue;
       used[k] = true;
-      chain.push_back(&repetitions[k]);
+      chain.push_back(k);
       wanted += step;
     }
     cut(type, slab, chain, issues);
@@ -147,13 +160,17 @@ std::optional<RowType> type_of(const RowPattern& pattern) {
 std::variant<std::vector<Issue>, Uncovered> cover(const RowType& type, std::vector<Row> rows) {
   std::vector<Issue> issues;
   const std::int32_t lanes = type.shape == Shape::s32x32b || lanes_apart(type) != 0 ? 32 : 16;  // that an instruction reaches
-  for (std::int32_t slab = 0; slab < tcgen05::quadrant_lanes; slab += lanes) {
+  for (std::int32_t lane = 0; lane < tcgen05::quadrant_lanes; lane += lanes) {
+    Slab slab;
+    slab.lane = lane;
     std::vector<Row> here;
-    std::copy_if(rows.begin(), rows.end(), std::back_inserter(here), [&](const Row& row) { return row.lane / lanes == slab / lanes; });
-    std::vector<Repetition> repetitions;
-    repetitions.reserve(here.size());
-    if (auto problem = gather(type, slab, std::move(here), repetitions)) return *problem;
-    chain_and_cut(type, slab, repetitions, issues);
+    if (lanes == tcgen05::quadrant_lanes) {
+      here = std::move(rows);
+    } else {
+      std::copy_if(rows.begin(), rows.end(), std::back_inserter(here), [&](const Row& row) { return row.lane / lanes == lane / lanes; });
+    }
+    if (auto problem = gather(type, std::move(here), slab)) return *problem;
+    chain_and_cut(type, slab, issues);
   }
   std::sort(issues.begin(), issues.end(), [](const Issue& a, const Issue& b) { return a.registers < b.registers; });
   return issues;

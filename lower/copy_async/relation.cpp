@@ -176,11 +176,14 @@ std::variant<std::vector<Row>, Unrelated> rows_of(const Digits& digits) {
       }
     }
   }
-  std::sort(rows.begin(), rows.end(), [](const Row& a, const Row& b) { return a.reg < b.reg; });
+  const auto by_register = [](const Row& a, const Row& b) { return a.reg < b.reg; };
+  if (!std::is_sorted(rows.begin(), rows.end(), by_register)) std::sort(rows.begin(), rows.end(), by_register);
   return rows;
 }
 
 std::optional<Unrelated> rows_collide(std::vector<Row> rows, bool is_load) {
+  const auto rising = [](const Row& a, const Row& b) { return a.reg < b.reg && (a.column < b.column || (a.column == b.column && a.lane < b.lane)); };
+  if (std::adjacent_find(rows.begin(), rows.end(), [&](const Row& a, const Row& b) { return !rising(a, b); }) == rows.end()) return std::nullopt;
   const auto same = [&](const Row& a, const Row& b) { return is_load ? a.reg == b.reg : a.lane == b.lane && a.column == b.column; };
   std::sort(rows.begin(), rows.end(), [&](const Row& a, const Row& b) {
     return is_load ? a.reg < b.reg : std::pair(a.column, a.lane) < std::pair(b.column, b.lane);

@@ -1,9 +1,10 @@
-// Copies between generated layouts are exact on symbols, in both directions, or refused with a reason; what was lowered can be
-// emitted.
+// Copies between generated layouts are exact, in both directions, or refused with a reason; what was lowered can be emitted.
+// Exact is judged twice: on symbols, by the machine of tests/symbolic_copy.hpp, and by the simulator on coded inputs.
 #include "emit/emit.hpp"
 #include "lower/lower.hpp"
 #include "tests/catch.hpp"
 #include "tests/property/lower_random.hpp"
+#include "tests/property/provenance.hpp"
 #include "tests/scale.hpp"
 #include "tests/symbolic_copy.hpp"
 
@@ -37,6 +38,8 @@ void judge(const tests::CopyCase& one, bool into_registers, Tally& tally) {
     REQUIRE(result.problem == "");
     verify(lowered, Level::machine);
     REQUIRE_FALSE(emit::cuda(lowered).empty());
+    tests::Provenance provenance(one, into_registers);
+    REQUIRE(provenance.problem(static_cast<std::uint64_t>(tally.lowered)) == "");
     ++tally.lowered;
   } catch (const lower::Refused& refused) {
     REQUIRE_FALSE(refused.refusals().empty());
