@@ -44,8 +44,9 @@ void add_options(CLI::App& command, SimOptions& options) {
       ->check(one_of({"early", "late", "random", "adversarial"}))->type_name("early|late|random|adversarial");
   command.add_option("--scheduler", options.scheduler, "Which warp goes next (round-robin)")
       ->check(one_of({"round-robin", "random", "exhaustive"}))->type_name("round-robin|random|exhaustive");
-  command.add_option("--seed", options.seed, "Of everything random (0)")->type_name("N");
-  command.add_option("--max-steps", options.max_steps, "Executed warp instructions after which a run stops (10,000,000)")->type_name("N");
+  command.add_option("--seed", options.seed, "Of everything random (0)")->check(CLI::NonNegativeNumber)->type_name("N");
+  command.add_option("--max-steps", options.max_steps, "Executed warp instructions after which a run stops (10,000,000)")
+      ->check(CLI::PositiveNumber)->type_name("N");
 }
 
 sim::Options SimOptions::for_profile(const std::optional<std::string>& of_file) const {

@@ -201,6 +201,10 @@ std::string read_file(const std::string& path) {
   const auto status = std::filesystem::status(path, error);
   if (!std::filesystem::exists(status)) throw InputError(fmt::format("{}: there is no such file", path));
   if (std::filesystem::is_directory(status)) throw InputError(fmt::format("{}: this is a folder; a scenario is a file", path));
+  // Opening a named pipe would wait for a writer, maybe for ever; the shell's <(command) has one.
+  const bool of_the_shell = path.rfind("/dev/fd/", 0) == 0 || path.rfind("/proc/", 0) == 0;
+  if (std::filesystem::is_fifo(status) && !of_the_shell)
+    throw InputError(fmt::format("{}: this is a named pipe; a scenario is a file", path), "give it as standard input: - < PIPE");
   std::ifstream stream(path, std::ios::binary);
   if (!stream) throw InputError(fmt::format("{}: the file cannot be opened", path));
   return read_stream(stream, path);

@@ -10,6 +10,7 @@ void count_in(Candidate& known, Candidate& more) {
   if (known.more_at.size() >= most_instances) return;
   known.more_at.push_back(more.at_instance);
   known.more_other.push_back(more.other_instance);
+  known.more_origins.push_back(more.origin);
 }
 
 }  // namespace

@@ -194,6 +194,12 @@ void check_dealloc(Warp& warp, const Allocation& allocation, std::uint32_t recor
 
 namespace {
 
+// Whether the CTA has freed the column, and nothing orders that before or after this instruction.
+bool freed_meanwhile(Warp& warp, std::uint32_t column) {
+  const GranuleHistory& history = warp.sm().history[column / tcgen05::granule_columns];
+  return history.freed_by != 0 && history.freed_cta == warp.cta.index && !warp.happened_before(Sight::any, history.freed_by, ~0u, warp.lanes, true);
+}
+
 // Whether the column is usable for this instruction; otherwise reports why not.
 bool check_column(Warp& warp, std::uint32_t column, std::uint32_t record) {
   Sm& sm = warp.sm();
@@ -203,7 +209,7 @@ bool check_column(Warp& warp, std::uint32_t column, std::uint32_t record) {
   const GranuleHistory& history = sm.history[column / tcgen05::granule_columns];
   const bool was_freed = history.freed_by != 0 && history.freed_cta == warp.cta.index;
   Candidate found = warp.candidate(Verdict::unallocated_access, fmt::format("column {} belongs to no live allocation of the CTA", column));
-  if (was_freed && !warp.happened_before(Sight::any, history.freed_by, ~0u, warp.lanes, true)) {
+  if (freed_meanwhile(warp, column)) {
     found = warp.candidate(Verdict::dealloc_live, "nothing orders the access before the dealloc of its columns", history.freed_by);
     std::swap(found.at, *found.other);  // always the dealloc
     std::swap(found.at_instance, found.other_instance);
@@ -239,7 +245,7 @@ bool check_allocated(Warp& warp, const TmemFootprint& cells, std::uint32_t recor
       const bool own = allocation && allocation->cta == warp.cta.index;
       const bool fine = own && (allocation->faulty || warp.happened_before(Sight::any, allocation->record, ~0u, warp.lanes, true));
       if (!fine) {
-        if (all_bad(warp.sm().cells(), box)) return false;  // told before
+        if (!freed_meanwhile(warp, column) && all_bad(warp.sm().cells(), box)) return false;  // told before
         return check_column(warp, column, record);
       }
       column = next;

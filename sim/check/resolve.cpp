@@ -38,6 +38,7 @@ class Resolver {
   explicit Resolver(const std::vector<Candidate>& candidates) : candidates_(candidates), kept_(candidates.size(), true) {}
 
   void apply() {
+    first_fault_of_an_instruction();
     registers_yield_to_cells();
     dealloc_yields_to_conflict();
     uninit_yields_to_conflict();
@@ -66,6 +67,22 @@ class Resolver {
     return false;
   }
 
+  // Rules 2 and 3: of the faults of one executed instruction the first in the list is the one.
+  void first_fault_of_an_instruction() {
+    keep_first({Verdict::participation, Verdict::taddr_bits, Verdict::out_of_bounds, Verdict::misaligned, Verdict::lane_window,
+                Verdict::peer_lifecycle, Verdict::unallocated_access});
+    keep_first({Verdict::alloc_permit, Verdict::alloc_size, Verdict::alloc_order});
+  }
+
+  void keep_first(std::initializer_list<Verdict> in_order) {
+    std::set<Instance> told;
+    for (Verdict verdict : in_order) {
+      drop_covered(verdict, told, [](const Candidate& c) { return all_at(c); });
+      told.merge(instances([&](const Candidate& c) { return c.verdict == verdict && c.severity != Severity::warning; },
+                           [](const Candidate& c) { return all_at(c); }));
+    }
+  }
+
   // Rule 6: the missing wait::ld that lets cells be overwritten or freed is reported there.
   void registers_yield_to_cells() {
     const auto loads = instances([](const Candidate& c) { return is_one_of(c.verdict, {Verdict::war_ld, Verdict::dealloc_live}); },
@@ -84,10 +101,19 @@ class Resolver {
     drop_covered(Verdict::dealloc_live, told, [](const Candidate& c) { return all_other(c); });
   }
 
-  // Rule 9: a cell or byte that some unordered write was meant for is not "never written".
+  // Rule 9: a cell or byte that some unordered write was meant for is not "never written", whoever uses the value in the end.
   void uninit_yields_to_conflict() {
     const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict); }, [](const Candidate& c) { return both(c); });
-    drop_covered(Verdict::uninit_read, told, [](const Candidate& c) { return all_at(c); });
+    const auto explained = [&](const Instance& use, const std::optional<Instance>& origin) {
+      return told.count(use) != 0 || (origin && told.count(*origin) != 0);
+    };
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (c.verdict != Verdict::uninit_read) continue;
+      bool all = explained(c.at_instance, c.origin);
+      for (std::size_t k = 0; all && k < c.more_at.size(); ++k) all = explained(c.more_at[k], c.more_origins[k]);
+      if (all) kept_[i] = false;
+    }
   }
 
   // Rule 4: who never came to the dealloc because something blocked does not leak.
@@ -146,7 +172,10 @@ std::vector<Finding> resolve(const std::vector<Candidate>& candidates, const Pro
     if (finding.severity != Severity::none) findings.push_back(std::move(finding));
   }
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
-    const auto place = [](const Finding& f) { return std::tuple(f.at.at.line, f.at.at.col, f.at.path, f.verdict, f.at.cta, f.at.warp); };
+    const auto place = [](const Finding& f) {
+      const Ref& other = f.other ? *f.other : f.at;
+      return std::tuple(f.at.at.line, f.at.at.col, f.at.path, f.verdict, f.at.cta, f.at.warp, other.at.line, other.at.col, other.path);
+    };
     return place(a) < place(b);
   });
   return findings;

@@ -125,6 +125,7 @@ class Warp {
   void report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touch touch, std::uint32_t record, std::uint32_t x_record,
                    std::uint32_t x_lanes, bool x_writes);
   std::array<std::uint32_t, 4> records_{};  // one a buffer; few operations touch more than two
+  std::uint32_t undefined_since_ = 0;       // of the registers read so far: RowState::undefined_since
 };
 
 template <class Op> Ran execute(const Op&, Warp&) = delete;

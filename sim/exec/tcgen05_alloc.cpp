@@ -189,6 +189,11 @@ Ran execute(const TcgenDealloc& op, Warp& warp) {
       found.where = columns_place(warp, base & 0xffffu, std::max<std::int64_t>(1, cols.value));
       warp.report(std::move(found));
     }
+    // What the range covers beside it was meant to be freed, too.
+    const std::int64_t first = base & 0xffffu, end = first + std::max<std::int64_t>(1, cols.value);
+    const std::vector<Allocation> live = sm.allocator.live();
+    for (const Allocation& one : live)
+      if (one.cta == warp.cta.index && one.base < end && first < one.base + one.columns && one.base != base) sm.allocator.mark_faulty(one.base);
     if (!own) return Ran::finished();
   }
   // Who frees with the wrong count meant this allocation: the rest of the program is judged as if it had been right.

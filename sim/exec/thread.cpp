@@ -55,6 +55,13 @@ void keep_other_bytes(Warp& warp, std::uint32_t row, const RowState& before, std
   }
 }
 
+// Lanes in which all of these bytes of the register hold defined values.
+std::uint32_t written_bytes(const RowState& known, std::uint32_t first, int count) {
+  std::uint32_t written = ~0u;
+  for (std::uint32_t byte = first; byte < first + static_cast<std::uint32_t>(count) && byte < 4; ++byte) written &= known.byte_written[byte];
+  return written;
+}
+
 }  // namespace
 
 Ran execute(const Load& op, Warp& warp) {
@@ -100,15 +107,16 @@ Ran execute(const Store& op, Warp& warp) {
     const std::uint32_t row = src.rows[static_cast<std::size_t>(i)];
     warp.read_row(row, span.lanes);
     const RowState known = warp.state.registers.state(row);
-    std::uint32_t bad = known.bad | raced;
-    if (!span.shared) bad = warp.use_value(span.lanes, ~known.written, bad, fmt::format("what is stored to {}", warp.machine.kernel.buffers[mem.buffer].name));
-    const std::uint32_t* values = warp.state.registers.row(row);
     const int count = std::min<int>(4, op.bytes);
+    const std::uint32_t written = written_bytes(known, op.reg_byte.value_or(0), count);
+    std::uint32_t bad = known.bad | raced;
+    if (!span.shared) bad = warp.use_value(span.lanes, ~written, bad, fmt::format("what is stored to {}", warp.machine.kernel.buffers[mem.buffer].name));
+    const std::uint32_t* values = warp.state.registers.row(row);
     for_each_lane(span.lanes, [&](std::uint32_t lane) {
       const std::int64_t first = span.first[lane] + 4 * i;
       std::memcpy(span.memory->data() + first, reinterpret_cast<const std::uint8_t*>(&values[lane]) + op.reg_byte.value_or(0),
                   static_cast<std::size_t>(count));
-      const std::uint8_t flag = (known.written >> lane & 1u ? ByteMemory::defined : 0) | (bad >> lane & 1u ? ByteMemory::bad : 0);
+      const std::uint8_t flag = (written >> lane & 1u ? ByteMemory::defined : 0) | (bad >> lane & 1u ? ByteMemory::bad : 0);
       std::memset(span.memory->flags() + first, flag, static_cast<std::size_t>(count));
     });
   }

@@ -32,6 +32,7 @@ std::uint32_t Warp::use_value(std::uint32_t of_lanes, std::uint32_t undefined, s
     found.where.cta = cta.index;
     found.where.lanes = {std::countr_zero(missing), 31 - std::countl_zero(missing)};
     found.at.lanes = missing;
+    if (undefined_since_ != 0) found.origin = Instance{state.cta, state.warp, undefined_since_};
     report(std::move(found));
   }
   return bad | missing;
@@ -113,6 +114,7 @@ WarpValue Warp::address(const TmemAddr& operand) {
 
 void Warp::read_row(std::uint32_t row, std::uint32_t of_lanes) {
   RowState& known = state.registers.state(row);
+  if ((of_lanes & ~known.written) != 0 && known.undefined_since != 0) undefined_since_ = known.undefined_since;
   if (known.pending <= state.ld_waited) return;
   const Severity severity = machine.options.profile.severity(Switch::reg_before_wait);
   if ((of_lanes & ~known.bad) != 0 && severity != Severity::none) {
@@ -148,6 +150,7 @@ void Warp::write_row(std::uint32_t row, std::uint32_t of_lanes, std::uint32_t un
   known.written = (known.written & ~of_lanes) | (of_lanes & ~undefined);
   for (std::uint32_t& byte : known.byte_written) byte = (byte & ~of_lanes) | (of_lanes & ~undefined);
   known.bad = (known.bad & ~of_lanes) | (of_lanes & bad);
+  if ((of_lanes & undefined) != 0) known.undefined_since = undefined_since_ != 0 ? undefined_since_ : number;
 }
 
 // ---- shared and global memory ----

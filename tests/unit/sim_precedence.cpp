@@ -1,0 +1,102 @@
+// One fault, one finding (tcgen05.md 14.6): of several rules that one instruction breaks the first decides, what follows from a
+// reported fault is silent, and neither depends on the schedule.
+#include "tests/catch.hpp"
+#include "tests/unit/sim_run.hpp"
+
+using namespace tmemsim;
+using namespace tmemsim::tests;
+
+namespace {
+
+std::string kernel(std::string_view body, std::string_view launch = "warps=2") {
+  return fmt::format(R"(kernel k
+target sm_100a
+launch {}
+buffer A: global u32 [64] init=iota(1, 1)
+buffer B: global u32 [64]
+buffer C: global u32 [64]
+buffer slot: shared u32 [1] offset=0
+buffer slot2: shared u32 [1] offset=16
+buffer S: shared u32 [64] offset=1024
+buffer R: local u32 [8]
+program {{
+{}
+}}
+)", launch, body);
+}
+
+const std::string set = "mov dst=R.r[0] a=tid ";
+const std::string alloc = "a: @warp 0 tcgen05.alloc slot=slot cols=64 ", give_back = " @warp 0 tcgen05.dealloc slot=slot cols=64";
+
+}  // namespace
+
+TEST_CASE("one alloc that breaks several rules: permit before size before order") {
+  const std::string relinquish = "r: @warp 0 tcgen05.relinquish_alloc_permit ";
+  const std::string second_give_back = " @warp 0 tcgen05.dealloc slot=slot2 cols=128";
+  CHECK(findings_everywhere(kernel(relinquish + "a: @warp 0 tcgen05.alloc slot=slot cols=33" + give_back)) == "alloc-permit a < r");
+  CHECK(findings_everywhere(kernel(alloc + give_back + " " + relinquish + "b: @warp 0 tcgen05.alloc slot=slot2 cols=128" + second_give_back)) == "alloc-permit b < r");
+  CHECK(findings_everywhere(kernel(alloc + give_back + " b: @warp 0 tcgen05.alloc slot=slot2 cols=128" + second_give_back)) == "alloc-order b < a");
+  CHECK(findings_everywhere(kernel(alloc + give_back + " b: @warp 0 tcgen05.alloc slot=slot2 cols=96" + second_give_back)) == "alloc-size b");
+}
+
+TEST_CASE("one access that breaks several rules: participation before the address") {
+  const auto store = [](std::string_view who, std::string_view place) {
+    return kernel(alloc + set + fmt::format("st: @{} tcgen05.st shape=32x32b num=1 dst={{base: word(slot, 0), {}}} src=R.r[0] ", who, place) +
+                  "@warp 0 tcgen05.wait::st" + give_back);
+  };
+  CHECK(findings_everywhere(store("warp 0 lanes 0..7", "col: 600")) == "participation st");
+  CHECK(findings_everywhere(store("warp 0", "col: 600, lane: 32")) == "taddr-bits st");
+  CHECK(findings_everywhere(store("warp 0", "col: 100, lane: 32")) == "lane-window st");
+  CHECK(findings_everywhere(store("warp 0", "col: 3")) == "");
+}
+
+TEST_CASE("a dealloc that misses its allocation is one fault, and no leak beside it") {
+  CHECK(findings_everywhere(kernel(alloc + "d: @warp 0 tcgen05.dealloc addr=word(slot, 0)+32 cols=32")) == "dealloc-mismatch d");
+  CHECK(findings_everywhere(kernel(alloc + "d: @warp 0 tcgen05.dealloc addr=word(slot, 0)+65536 cols=64")) == "dealloc-mismatch d");
+  CHECK(findings_everywhere(kernel(alloc + "b: @warp 0 tcgen05.alloc slot=slot2 cols=64 d: @warp 0 tcgen05.dealloc slot=slot cols=128")) == "dealloc-mismatch d < a");
+  // An allocation that it does not touch still leaks.
+  CHECK(findings_everywhere(kernel(alloc + "b: @warp 0 tcgen05.alloc slot=slot2 cols=64 d: @warp 0 tcgen05.dealloc addr=word(slot, 0)+32 cols=32")) ==
+        "alloc-leak b; dealloc-mismatch d");
+}
+
+TEST_CASE("a value read too early is not told again where it is used") {
+  const auto shared = [](std::string_view writer, std::string_view reader, std::string_view between) {
+    return kernel(fmt::format("{}st: @{} st dst=S{{byte: lane * 4}} src=R.r[0] bytes=4 {} ld: @{} ld dst=R.r[1] src=S{{byte: lane * 4}} bytes=4 "
+                              "@{} mov dst=R.r[2] a=R.r[1] use: @{} st dst=B{{byte: lane * 4}} src=R.r[2] bytes=4",
+                              set, writer, between, reader, reader, reader));
+  };
+  CHECK(findings_everywhere(shared("warp 0", "warp 1", "")) == "smem-race ld < st");
+  CHECK(findings_everywhere(shared("warp 1", "warp 0", "")) == "smem-race ld < st");
+  CHECK(findings_everywhere(shared("warp 0", "warp 1", "barrier.sync")) == "");
+  const auto global = [](std::string_view between) {
+    return kernel(fmt::format("{}st: @warp 1 st dst=C{{byte: lane * 4}} src=R.r[0] bytes=4 {} ld: @warp 0 ld dst=R.r[1] src=C{{byte: lane * 4}} bytes=4 "
+                              "use: @warp 0 st dst=B{{byte: lane * 4}} src=R.r[1] bytes=4", set, between));
+  };
+  CHECK(findings_everywhere(global("")) == "global-race ld < st");
+  CHECK(findings_everywhere(global("barrier.sync")) == "");
+  // The address of an alloc, read by a warp that nothing orders after it.
+  const std::string by_register = alloc + set + "ld: @warp 1 ld dst=R.r[1] src=slot bytes=4 st: @warp 1 tcgen05.st shape=32x32b num=1 "
+                                                "dst={base: R.r[1], lane: 32} src=R.r[0] @warp 1 tcgen05.wait::st barrier.sync" + give_back;
+  CHECK(findings_everywhere(kernel(by_register)) == "addr-publish ld < a");
+  // Nobody writes it at all: then the use is the fault.
+  CHECK(findings_everywhere(kernel("ld: @warp 0 ld dst=R.r[1] src=S{byte: lane * 4} bytes=4 use: @warp 0 st dst=B{byte: lane * 4} src=R.r[1] bytes=4")) ==
+        "uninit-read use");
+  // A register that never had a value is a fault of its own beside a race.
+  CHECK(findings_everywhere(kernel(set + "st: @warp 0 st dst=S{byte: lane * 4} src=R.r[0] bytes=4 ld: @warp 1 ld dst=R.r[1] src=S{byte: lane * 4} bytes=4 "
+                                         "use: @warp 1 st dst=B{byte: lane * 4} src=R.r[5] bytes=4")) == "smem-race ld < st; uninit-read use");
+}
+
+TEST_CASE("columns freed under two accesses: both are named, whoever comes first") {
+  CHECK(findings_everywhere(kernel(alloc + "barrier.sync " + set + "st: @warp 1 tcgen05.st shape=32x32b num=1 dst={base: 0, lane: 32} src=R.r[0] "
+                                   "@warp 1 tcgen05.wait::st ld: @warp 1 tcgen05.ld shape=32x32b num=1 dst=R.r[1] src={base: 0, lane: 32} "
+                                   "@warp 1 tcgen05.wait::ld d:" + give_back)) == "dealloc-live d < st; dealloc-live d < ld");
+}
+
+TEST_CASE("a store of some bytes of a register needs those bytes only") {
+  const std::string load = "@warp 0 ld dst=R.r[0] src=A{byte: lane * 4} bytes=2 reg_byte=";
+  const auto store = [](int byte) { return fmt::format(" use: @warp 0 st dst=B{{byte: lane * 4}} src=R.r[0] bytes=2 reg_byte={}", byte); };
+  CHECK(findings_everywhere(kernel(load + "0" + store(0))) == "");
+  CHECK(findings_everywhere(kernel(load + "2" + store(2))) == "");
+  CHECK(findings_everywhere(kernel(load + "2" + store(0))) == "uninit-read use");
+  CHECK(findings_everywhere(kernel(load + "0 use: @warp 0 st dst=B{byte: lane * 4} src=R.r[0] bytes=4")) == "uninit-read use");
+}
