@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <charconv>
+
 #include "ir/diagnostic.hpp"
 
 namespace tmemsim::cli {
@@ -15,6 +17,15 @@ void add_each(CLI::App& command, const std::string& name, std::vector<std::strin
 
 // The words stand in the help text as the type of the value already.
 CLI::Validator one_of(std::vector<std::string> words) { return CLI::Validator(CLI::IsMember(std::move(words))).description(""); }
+
+// CLI11 reads -1 as the largest unsigned number.
+CLI::Validator digits_only() {
+  return {[](std::string& text) {
+            std::uint64_t value = 0;
+            const auto [end, error] = std::from_chars(text.data(), text.data() + text.size(), value);
+            return error == std::errc() && end == text.data() + text.size() ? std::string() : fmt::format("'{}' is no whole number from 0 to 2^64 - 1", text);
+          }, ""};
+}
 
 sim::Policy policy_named(const std::string& name) {
   if (name == "early") return sim::Policy::early;
@@ -44,9 +55,9 @@ void add_options(CLI::App& command, SimOptions& options) {
       ->check(one_of({"early", "late", "random", "adversarial"}))->type_name("early|late|random|adversarial");
   command.add_option("--scheduler", options.scheduler, "Which warp goes next (round-robin)")
       ->check(one_of({"round-robin", "random", "exhaustive"}))->type_name("round-robin|random|exhaustive");
-  command.add_option("--seed", options.seed, "Of everything random (0)")->check(CLI::NonNegativeNumber)->type_name("N");
+  command.add_option("--seed", options.seed, "Of everything random (0)")->check(digits_only())->type_name("N");
   command.add_option("--max-steps", options.max_steps, "Executed warp instructions after which a run stops (10,000,000)")
-      ->check(CLI::PositiveNumber)->type_name("N");
+      ->check(digits_only())->type_name("N");
 }
 
 sim::Options SimOptions::for_profile(const std::optional<std::string>& of_file) const {

@@ -38,6 +38,8 @@ TEST_CASE("Exit codes") {
   CHECK(code("tmemsim run") == 2);
   CHECK(code("tmemsim rnu") == 2);
   CHECK(code("tmemsim run --policy sometimes " + seed) == 2);
+  CHECK(code("tmemsim run --seed -1 " + seed) == 2);
+  CHECK(code("tmemsim run --max-steps -1 " + seed) == 2);
   CHECK(code("tmemsim run --set no-switch=on " + seed) == 2);
   CHECK(code("tmemsim run --policy adversarial " + seed) == 4);
   CHECK(code("tmemsim run missing.yaml --no-expect scenarios/verdicts/raw-st.yaml") == 2);  // the first present of 3 2 124 1 4 0

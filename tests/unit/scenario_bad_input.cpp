@@ -1,5 +1,7 @@
 // Every file of tests/golden/bad is refused as its first lines say: "# expect: TEXT", each a part of the message. A position
 // stands in front of "error:", so that the place is checked as well.
+#include <sys/stat.h>
+
 #include <algorithm>
 #include <filesystem>
 #include <sstream>
@@ -96,4 +98,7 @@ TEST_CASE("What cannot be opened is refused") {
   TemporaryFolder folder;
   CHECK_THAT(message((folder / "none.yaml").string()), contains("there is no such file"));
   CHECK_THAT(message(folder.path().string()), contains("this is a folder"));
+  const std::string pipe = (folder / "pipe.yaml").string();
+  REQUIRE(mkfifo(pipe.c_str(), 0600) == 0);
+  CHECK_THAT(message(pipe), contains("this is a named pipe"));
 }
