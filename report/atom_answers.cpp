@@ -25,7 +25,9 @@ PayloadRef named(const std::string& name) {
   return *found;
 }
 
-bool is_tcgen05_move(const Payload& payload) { return payload.name.rfind("tcgen05.ld.", 0) == 0 || payload.name.rfind("tcgen05.st.", 0) == 0; }
+bool is_tcgen05_move(const Payload& payload) {
+  return payload.name.rfind("tcgen05.ld.", 0) == 0 || payload.name.rfind("tcgen05.st.", 0) == 0;
+}
 
 std::string truth(const Payload& payload) { return payload.executor ? payload.executor.source : "none"; }
 
@@ -41,11 +43,13 @@ const Operand& chosen(const Payload& payload, const std::string& which) {
   if (found != nullptr) return *found;
   std::vector<std::string> names;
   for (const Operand& operand : payload.operands) names.push_back(operand.name);
-  throw InputError(fmt::format("{} has no operand '{}'", payload.name, which), fmt::format("operands: {}", fmt::join(names, ", ")));
+  throw InputError(fmt::format("{} has no operand '{}'", payload.name, which),
+                   fmt::format("operands: {}", fmt::join(names, ", ")));
 }
 
 std::string operand_line(const Operand& operand) {
-  std::string line = fmt::format("  {:<4} {:<9} {:<20} {}", operand.name, operand.type, atom::name(operand.place), to_string(operand.layout));
+  std::string line =
+      fmt::format("  {:<4} {:<9} {:<20} {}", operand.name, operand.type, atom::name(operand.place), to_string(operand.layout));
   if (operand.register_bits != 0) line += fmt::format("  {} bits a thread", operand.register_bits);
   if (operand.replication != 1) line += fmt::format("  each element {} times", operand.replication);
   if (operand.collective) line += "  collective";
@@ -54,7 +58,8 @@ std::string operand_line(const Operand& operand) {
 }
 
 std::string state_line(const atom::StateField& field) {
-  return fmt::format("  {:<15} {:<4} {:<12} {}{}\n", field.name, field.type, field.unit, field.default_value ? fmt::format("default {}", *field.default_value) : "required",
+  return fmt::format("  {:<15} {:<4} {:<12} {}{}\n", field.name, field.type, field.unit,
+                     field.default_value ? fmt::format("default {}", *field.default_value) : "required",
                      field.must_be_constant ? ", constant" : "");
 }
 
@@ -70,7 +75,8 @@ Position position(const Payload& payload, const Operand& operand, std::int64_t i
 std::string register_rows(const Payload& payload) {
   std::string text = "thread,reg,lane,column,bit_lo,bits,col_bit\n";
   for (const atom::RegisterField& field : atom::register_fields(payload)) {
-    text += fmt::format("{},{},{},{},{},{},{}\n", field.thread, field.reg, field.lane, field.column, field.bit_lo, field.bits, field.col_bit);
+    text += fmt::format("{},{},{},{},{},{},{}\n", field.thread, field.reg, field.lane, field.column, field.bit_lo, field.bits,
+                        field.col_bit);
   }
   return text;
 }
@@ -93,11 +99,13 @@ std::string atom_list(const std::string& family) {
     found = true;
     text += fmt::format("{}: {}\n", one.name, one.meaning);
     for (const Payload& payload : one.rows()) {
-      text += fmt::format("  {:<58} {:<4} {:<8} {:>3} threads  ground truth: {}\n", payload.name, payload.kind == atom::Kind::mma ? "mma" : "copy", payload.target,
+      text += fmt::format("  {:<58} {:<4} {:<8} {:>3} threads  ground truth: {}\n", payload.name,
+                          payload.kind == atom::Kind::mma ? "mma" : "copy", payload.target,
                           atom::FlatMap::make(payload.threads)->size(), truth(payload));
     }
   }
-  if (!found) throw InputError(fmt::format("there is no family '{}'", family), fmt::format("families: {}", fmt::join(names, ", ")));
+  if (!found)
+    throw InputError(fmt::format("there is no family '{}'", family), fmt::format("families: {}", fmt::join(names, ", ")));
   return family.empty() || family == "mfma" ? text + refusals() : text;
 }
 
@@ -105,7 +113,9 @@ std::string atom_text(const std::string& name) {
   const PayloadRef payload = named(name);
   std::string text = fmt::format("{}: {} for {}\n", payload->name, payload->instruction, payload->target);
   text += fmt::format("threads       {}\n", to_string(payload->threads));
-  if (payload->kind == atom::Kind::mma) text += fmt::format("M, N, K       {}, {}, {}; D is {}\n", payload->mnk[0], payload->mnk[1], payload->mnk[2], payload->result_type);
+  if (payload->kind == atom::Kind::mma)
+    text += fmt::format("M, N, K       {}, {}, {}; D is {}\n", payload->mnk[0], payload->mnk[1], payload->mnk[2],
+                        payload->result_type);
   text += "operands\n";
   for (const Operand& operand : payload->operands) text += operand_line(operand);
   if (!payload->state.empty()) text += "state\n";
@@ -133,8 +143,12 @@ std::string atom_csv(const std::string& name, const std::string& which) {
 Grid atom_picture(const std::string& name, const std::string& which) {
   const PayloadRef payload = named(name);
   const Operand& operand = chosen(*payload, which);
-  const std::int64_t unit = payload->kind == atom::Kind::mma ? 1 : operand.rows % 32 == 0 ? 32 : operand.rows % 16 == 0 ? 16 : 8;  // bits of a cell
-  if (operand.tile / unit > most_cells) throw InputError(fmt::format("{} has more than {} elements", name, most_cells), "--format csv has no such limit");
+  const std::int64_t unit = payload->kind == atom::Kind::mma ? 1
+                            : operand.rows % 32 == 0         ? 32
+                            : operand.rows % 16 == 0         ? 16
+                                                             : 8;  // bits of a cell
+  if (operand.tile / unit > most_cells)
+    throw InputError(fmt::format("{} has more than {} elements", name, most_cells), "--format csv has no such limit");
   const auto map = *atom::ThreadValueMap::make(operand.layout);
   const bool matrix = payload->kind == atom::Kind::mma;
   const std::int64_t rows = matrix ? operand.rows : operand.tile / operand.rows, columns = operand.tile / unit / rows;
@@ -167,8 +181,11 @@ AtomVerdicts atom_verify(const std::vector<std::string>& names) {
     const auto problems = atom::verify(*payload);
     right += problems.empty() ? 1 : 0;
     executed += payload->executor ? 1 : 0;
-    verdicts.text += fmt::format("{:<6} {}  ground truth: {}\n", problems.empty() ? "right" : "wrong", payload->name, truth(*payload));
-    for (const atom::Problem& problem : problems) verdicts.text += fmt::format("       {}{}: {}\n", problem.operand.empty() ? "" : problem.operand + ", ", problem.rule, problem.text);
+    verdicts.text +=
+        fmt::format("{:<6} {}  ground truth: {}\n", problems.empty() ? "right" : "wrong", payload->name, truth(*payload));
+    for (const atom::Problem& problem : problems)
+      verdicts.text +=
+          fmt::format("       {}{}: {}\n", problem.operand.empty() ? "" : problem.operand + ", ", problem.rule, problem.text);
   }
   verdicts.all_right = right == atoms.size();
   verdicts.text += fmt::format("{} of {} right, {} with ground truth\n", right, atoms.size(), executed);

@@ -31,9 +31,9 @@ std::string_view name(Place place);
 std::optional<int> element_bits(std::string_view type);
 
 struct Operand {
-  std::string name;                  // A, B, C of a matrix atom (D is held as C is); src, dst, ref of a copy
-  std::string type;                  // element type; "bit" for copies
-  int bits = 1;                      // of an element
+  std::string name;  // A, B, C of a matrix atom (D is held as C is); src, dst, ref of a copy
+  std::string type;  // element type; "bit" for copies
+  int bits = 1;      // of an element
   Place place = Place::registers;
   NestedLayout layout;               // (thread, value) -> index in the tile
   std::int64_t tile = 0;             // elements of the tile, bits of the image
@@ -49,13 +49,14 @@ struct Operand {
 // A typed field of an atom's state. Units: elements, bytes, "" where none applies.
 struct StateField {
   std::string name;
-  std::string type;                           // i1, i16, i32, i64
+  std::string type;  // i1, i16, i32, i64
   std::string unit;
   std::optional<std::int64_t> default_value;  // none: required
   bool must_be_constant = false;
 };
 
-// What a lane holds, value by value: held[lane][value]. A collective operand is one lane. An operand with cells is indexed by cell.
+// What a lane holds, value by value: held[lane][value]. A collective operand is one lane. An operand with cells is indexed by
+// cell.
 using Held = std::vector<std::vector<std::uint64_t>>;
 
 // The per-lane definition of the instruction, written from the instruction set. It never sees the layouts.
@@ -68,18 +69,18 @@ struct Executor {
 
 struct Payload {
   std::string name;
-  std::string target;       // sm_80, sm_100a, cdna3, gfx1250, generic
+  std::string target;  // sm_80, sm_100a, cdna3, gfx1250, generic
   Kind kind = Kind::copy;
   std::string instruction;
-  NestedLayout threads;     // those that execute one instruction together
+  NestedLayout threads;  // those that execute one instruction together
   std::array<std::int64_t, 3> mnk{};
   std::string result_type;  // element type of D
   std::vector<Operand> operands;
   std::vector<StateField> state;
   Executor executor;
-  std::string note;              // what differs from the public definition, or what to know
+  std::string note;                    // what differs from the public definition, or what to know
   std::vector<std::string> corrected;  // operands whose public layout is wrong; the row here is the right one
-  bool whole_tile = false;       // contract and state only: one call moves the whole tile, no (thread, value) layout
+  bool whole_tile = false;             // contract and state only: one call moves the whole tile, no (thread, value) layout
 
   const Operand* operand(std::string_view which) const;
 };
@@ -100,7 +101,7 @@ class CopyAtom {
   const Payload& payload() const { return *payload_; }
   std::int64_t value_bits() const { return value_bits_; }
   const NestedLayout& threads() const { return payload_->threads; }
-  const NestedLayout& bits(std::string_view side) const;             // side: src, dst, ref
+  const NestedLayout& bits(std::string_view side) const;  // side: src, dst, ref
   const NestedLayout& thread_values(std::string_view side) const;
 
  private:
@@ -117,8 +118,8 @@ class MmaAtom {
   const Payload& payload() const { return *payload_; }
   const NestedLayout& threads() const { return payload_->threads; }
   const std::array<std::int64_t, 3>& shape_mnk() const { return payload_->mnk; }
-  const std::string& value_type(char operand) const;                 // A, B, C, D
-  const NestedLayout& thread_values(char operand) const;             // A: (M,K), B: (N,K), C and D: (M,N)
+  const std::string& value_type(char operand) const;      // A, B, C, D
+  const NestedLayout& thread_values(char operand) const;  // A: (M,K), B: (N,K), C and D: (M,N)
   Place place(char operand) const;
 
  private:

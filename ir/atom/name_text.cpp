@@ -16,13 +16,17 @@ std::vector<std::string> split(std::string_view text) {
   for (const char c : text) {
     if (c == '(') ++depth;
     if (c == ')') --depth;
-    if (c == ',' && depth == 0) parts.emplace_back();
-    else parts.back() += c;
+    if (c == ',' && depth == 0)
+      parts.emplace_back();
+    else
+      parts.back() += c;
   }
   return parts;
 }
 
-bool is_number(std::string_view text) { return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; }); }
+bool is_number(std::string_view text) {
+  return !text.empty() && std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
+}
 
 std::optional<std::array<std::int64_t, 3>> shape_of(std::string_view text) {
   std::array<std::int64_t, 3> shape{};
@@ -59,11 +63,13 @@ bool NameParts::is_true(const std::string& key) const {
   return found != options.end() && !found->second.empty() && found->second[0] == "true";
 }
 
-Result<std::int64_t> NameParts::integer(const std::string& key, std::int64_t missing, std::int64_t low, std::int64_t high, std::size_t k) const {
+Result<std::int64_t> NameParts::integer(const std::string& key, std::int64_t missing, std::int64_t low, std::int64_t high,
+                                        std::size_t k) const {
   const auto found = options.find(key);
   if (found == options.end() || k >= found->second.size()) return missing;
   const auto number = to_integer(found->second[k]);
-  if (!number || *number < low || *number > high) return Reason{fmt::format("{} is {}, it must be in [{}, {}]", key, found->second[k], low, high), {}, {}, {}};
+  if (!number || *number < low || *number > high)
+    return Reason{fmt::format("{} is {}, it must be in [{}, {}]", key, found->second[k], low, high), {}, {}, {}};
   return *number;
 }
 
@@ -83,11 +89,16 @@ std::optional<NameParts> name_parts(std::string_view text) {
   std::string last_key;
   for (const std::string& part : split(std::string_view(packed).substr(open + 1, packed.size() - open - 2))) {
     const std::size_t equals = part.find('=');
-    if (const auto shape = shape_of(part); shape && !parts.shape) parts.shape = shape;
-    else if (auto types = types_of(part); !types.empty()) parts.types = std::move(types);
-    else if (equals != std::string::npos) parts.options[last_key = part.substr(0, equals)] = {part.substr(equals + 1)};
-    else if (!last_key.empty() && is_number(part)) parts.options[last_key].push_back(part);  // pad = 64, 8
-    else if (!part.empty()) parts.words.push_back(part);
+    if (const auto shape = shape_of(part); shape && !parts.shape)
+      parts.shape = shape;
+    else if (auto types = types_of(part); !types.empty())
+      parts.types = std::move(types);
+    else if (equals != std::string::npos)
+      parts.options[last_key = part.substr(0, equals)] = {part.substr(equals + 1)};
+    else if (!last_key.empty() && is_number(part))
+      parts.options[last_key].push_back(part);  // pad = 64, 8
+    else if (!part.empty())
+      parts.words.push_back(part);
   }
   return parts;
 }

@@ -13,16 +13,17 @@
 namespace tmemsim::atom {
 
 struct NameParts {
-  std::string family;                                // without !fly_rocdl.
-  std::optional<std::array<std::int64_t, 3>> shape;  // MxNxK
-  std::vector<std::string> types;                    // A, B, C
-  std::vector<std::string> words;                    // what stands alone: 32, op, f32, opselA
+  std::string family;                                       // without !fly_rocdl.
+  std::optional<std::array<std::int64_t, 3>> shape;         // MxNxK
+  std::vector<std::string> types;                           // A, B, C
+  std::vector<std::string> words;                           // what stands alone: 32, op, f32, opselA
   std::map<std::string, std::vector<std::string>> options;  // key = value, and the bare numbers that follow it
 
   std::string word(std::size_t k) const { return k < words.size() ? words[k] : std::string(); }
   bool is_true(const std::string& key) const;
   // Reason when the value is no integer or lies outside [low, high]; `missing` when the key is not there.
-  Result<std::int64_t> integer(const std::string& key, std::int64_t missing, std::int64_t low, std::int64_t high, std::size_t k = 0) const;
+  Result<std::int64_t> integer(const std::string& key, std::int64_t missing, std::int64_t low, std::int64_t high,
+                               std::size_t k = 0) const;
 };
 
 // Nothing when the text has no family<...> form.

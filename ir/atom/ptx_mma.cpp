@@ -18,7 +18,8 @@ struct WarpMmaRow {
   int packed() const { return 32 / bits(); }
   int parts() const { return k / (4 * packed()); }  // registers along K
 
-  Operand operand(std::string which, std::string_view element, std::int64_t rows, std::int64_t tile, NestedLayout layout, std::int64_t register_bits) const {
+  Operand operand(std::string which, std::string_view element, std::int64_t rows, std::int64_t tile, NestedLayout layout,
+                  std::int64_t register_bits) const {
     Operand made;
     made.name = std::move(which);
     made.type = std::string(element);
@@ -68,7 +69,8 @@ struct WarpMmaRow {
     made.mnk = {16, 8, k};
     made.result_type = std::string(result);
     made.operands = {
-        operand("A", type, 16, 16 * k, thread_value({{4, 16 * e}, {8, 1}}, without_ones({{e, 16}, {2, 8}, {h, 64 * e}})), 64 * h),
+        operand("A", type, 16, 16 * k, thread_value({{4, 16 * e}, {8, 1}}, without_ones({{e, 16}, {2, 8}, {h, 64 * e}})),
+                64 * h),
         operand("B", type, 8, 8 * k, thread_value({{4, 8 * e}, {8, 1}}, without_ones({{e, 8}, {h, 32 * e}})), 32 * h),
         operand("C", result, 16, 128, thread_value({{4, 32}, {8, 1}}, {{2, 16}, {2, 8}}), 4 * *element_bits(result))};
     made.executor = multiply_by(places(), made.mnk, "PTX ISA 9.7.14.5, fragment tables");
@@ -77,8 +79,10 @@ struct WarpMmaRow {
 };
 
 const std::vector<WarpMmaRow>& warp_mma_rows() {
-  static const std::vector<WarpMmaRow> rows{{8, "f16", "f32"},  {16, "f16", "f32"}, {8, "f16", "f16"}, {16, "f16", "f16"}, {8, "bf16", "f32"}, {16, "bf16", "f32"}, {4, "tf32", "f32"},
-                                            {8, "tf32", "f32"}, {16, "s8", "s32"},  {32, "s8", "s32"}, {16, "u8", "s32"},  {32, "u8", "s32"},  {32, "s4", "s32"},   {64, "s4", "s32"}};
+  static const std::vector<WarpMmaRow> rows{{8, "f16", "f32"},  {16, "f16", "f32"},  {8, "f16", "f16"},  {16, "f16", "f16"},
+                                            {8, "bf16", "f32"}, {16, "bf16", "f32"}, {4, "tf32", "f32"}, {8, "tf32", "f32"},
+                                            {16, "s8", "s32"},  {32, "s8", "s32"},   {16, "u8", "s32"},  {32, "u8", "s32"},
+                                            {32, "s4", "s32"},  {64, "s4", "s32"}};
   return rows;
 }
 
@@ -97,6 +101,8 @@ std::optional<Result<Payload>> warp_mma_named(std::string_view name) {
 
 }  // namespace
 
-std::vector<Family> ptx_mma_families() { return {{"mma.sync", "matrix multiply of one warp, operands in registers", warp_mmas, warp_mma_named}}; }
+std::vector<Family> ptx_mma_families() {
+  return {{"mma.sync", "matrix multiply of one warp, operands in registers", warp_mmas, warp_mma_named}};
+}
 
 }  // namespace tmemsim::atom

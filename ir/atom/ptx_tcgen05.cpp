@@ -3,8 +3,8 @@
 #include <charconv>
 
 #include "ir/atom/families.hpp"
-#include "ir/atom/rows.hpp"
 #include "ir/atom/register_fields.hpp"
+#include "ir/atom/rows.hpp"
 #include "ir/tcgen05.hpp"
 
 namespace tmemsim::atom {
@@ -36,7 +36,8 @@ const std::vector<ShapeRow>& shape_rows() {
 
 Digits scaled(const std::vector<NumDigit>& digits, int num) {
   Digits result;
-  for (const NumDigit& digit : digits) result.push_back({digit.extent * (digit.extent_times_num ? num : 1), digit.stride * (digit.stride_times_num ? num : 1)});
+  for (const NumDigit& digit : digits)
+    result.push_back({digit.extent * (digit.extent_times_num ? num : 1), digit.stride * (digit.stride_times_num ? num : 1)});
   return result;
 }
 
@@ -47,10 +48,15 @@ struct LoadStoreRow {
   bool packed;
 
   int registers() const { return tcgen05::registers(shape->shape, num); }
-  int columns() const { return num * tcgen05::facts(shape->shape).columns * (shape->shape == Shape::s16x32bx2 ? 2 : 1); }  // without pack
+  int columns() const {
+    return num * tcgen05::facts(shape->shape).columns * (shape->shape == Shape::s16x32bx2 ? 2 : 1);
+  }  // without pack
   int lanes() const { return tcgen05::facts(shape->shape).lanes; }
 
-  std::string name() const { return fmt::format("tcgen05.{}.{}.x{}{}", load ? "ld" : "st", shape->name, num, packed ? (load ? ".pack::16b" : ".unpack::16b") : ""); }
+  std::string name() const {
+    return fmt::format("tcgen05.{}.{}.x{}{}", load ? "ld" : "st", shape->name, num,
+                       packed ? (load ? ".pack::16b" : ".unpack::16b") : "");
+  }
 
   Operand fragment(std::string side) const {
     Operand operand;
@@ -85,8 +91,10 @@ struct LoadStoreRow {
             for (std::int64_t bit = 0; bit < field; ++bit) {
               const auto in_register = static_cast<std::size_t>(32 * reg + field * half + bit);
               const auto in_image = static_cast<std::size_t>(cell.lane * lane_bits + cell.column * field + bit);
-              if (load) moved[static_cast<std::size_t>(thread)][in_register] = source.at(0).at(in_image);
-              else moved[0].at(in_image) = source.at(static_cast<std::size_t>(thread)).at(in_register);
+              if (load)
+                moved[static_cast<std::size_t>(thread)][in_register] = source.at(0).at(in_image);
+              else
+                moved[0].at(in_image) = source.at(static_cast<std::size_t>(thread)).at(in_register);
             }
           }
         }
@@ -100,10 +108,13 @@ struct LoadStoreRow {
     Payload made;
     made.name = name();
     made.target = "sm_100a";
-    made.instruction = fmt::format("tcgen05.{}.sync.aligned.{}.x{}{}.b32", load ? "ld" : "st", shape->name, num, packed ? (load ? ".pack::16b" : ".unpack::16b") : "");
+    made.instruction = fmt::format("tcgen05.{}.sync.aligned.{}.x{}{}.b32", load ? "ld" : "st", shape->name, num,
+                                   packed ? (load ? ".pack::16b" : ".unpack::16b") : "");
     made.threads = mode_of({{32, 1}});
-    if (load) made.operands = {image("src"), fragment("dst"), image("ref")};
-    else made.operands = {fragment("src"), image("dst"), image("ref")};
+    if (load)
+      made.operands = {image("src"), fragment("dst"), image("ref")};
+    else
+      made.operands = {fragment("src"), image("dst"), image("ref")};
     made.state = {{"taddr", "i32", "", {}, false}};
     if (shape->shape == Shape::s16x32bx2) made.state.push_back({"half_split", "i32", "columns", packed ? 2 * num : num, true});
     made.executor = executor();
@@ -193,7 +204,8 @@ struct CopyRow {
       Held moved(1, std::vector<std::uint64_t>(static_cast<std::size_t>(tcgen05::lanes * bits)));
       for (int row = 0; row < row_count; ++row) {
         for (const int lane : lanes_of(row)) {
-          for (int bit = 0; bit < bits; ++bit) moved[0][static_cast<std::size_t>(lane * bits + bit)] = source.at(0).at(static_cast<std::size_t>(row * bits + bit));
+          for (int bit = 0; bit < bits; ++bit)
+            moved[0][static_cast<std::size_t>(lane * bits + bit)] = source.at(0).at(static_cast<std::size_t>(row * bits + bit));
         }
       }
       return moved;
@@ -207,10 +219,23 @@ const std::vector<CopyRow>& copy_rows() {
       {"128x256b", 256, {{128, 1}}, {}, [](int row) { return std::vector{row}; }},
       {"128x128b", 128, {{128, 1}}, {}, [](int row) { return std::vector{row}; }},
       {"4x256b", 256, {{4, 32}}, {}, [](int row) { return std::vector{32 * row}; }},
-      {"64x128b.warpx2::02_13", 128, {{64, 1}}, {{2, 64}}, [](int row) { return std::vector{row, row + 64}; }},
-      {"64x128b.warpx2::01_23", 128, {{32, 1}, {2, 64}}, {{2, 32}},
-       [](int row) { return row < 32 ? std::vector{row, row + 32} : std::vector{64 + (row - 32), 96 + (row - 32)}; }},
-      {"32x128b.warpx4", 128, {{32, 1}}, {{4, 32}}, [](int row) { return std::vector{row, row + 32, row + 64, row + 96}; }}};
+      {"64x128b.warpx2::02_13",
+       128,
+       {{64, 1}},
+       {{2, 64}},
+       [](int row) {
+         return std::vector{row, row + 64};
+       }},
+      {"64x128b.warpx2::01_23",
+       128,
+       {{32, 1}, {2, 64}},
+       {{2, 32}},
+       [](int row) {
+         return row < 32 ? std::vector{row, row + 32} : std::vector{64 + (row - 32), 96 + (row - 32)};
+       }},
+      {"32x128b.warpx4", 128, {{32, 1}}, {{4, 32}}, [](int row) {
+         return std::vector{row, row + 32, row + 64, row + 96};
+       }}};
   return rows;
 }
 
@@ -233,14 +258,17 @@ struct KindRow {
   std::string_view name, type, result;
   int k;
 };
-constexpr KindRow kind_rows[] = {{"f16", "f16", "f32", 16}, {"tf32", "tf32", "f32", 8}, {"f8f6f4", "e4m3", "f32", 32}, {"i8", "s8", "s32", 32}};
+constexpr KindRow kind_rows[] = {
+    {"f16", "f16", "f32", 16}, {"tf32", "tf32", "f32", 8}, {"f8f6f4", "e4m3", "f32", 32}, {"i8", "s8", "s32", 32}};
 
 struct MmaRow {
   const KindRow* kind;
   bool ws;
   int ctas, m, n;
 
-  std::string name() const { return fmt::format("tcgen05.mma{}.cta_group::{}.kind::{}.m{}n{}k{}", ws ? ".ws" : "", ctas, kind->name, m, n, kind->k); }
+  std::string name() const {
+    return fmt::format("tcgen05.mma{}.cta_group::{}.kind::{}.m{}n{}k{}", ws ? ".ws" : "", ctas, kind->name, m, n, kind->k);
+  }
 
   std::optional<std::string> illegal() const {
     if (ws) {
@@ -303,12 +331,12 @@ struct MmaRow {
 
   // (m, n) of the tile -> CTA, lane and column, by the data-path layouts of the ISA.
   static std::array<int, 3> place(bool ws, int ctas, int tile_m, int tile_n, int row, int column) {
-    if (ctas == 2 && tile_m == 256) return {row / 128, row % 128, column};                                                        // A
-    if (ctas == 2) return {row / 64, row % 64 + (column >= tile_n / 2 ? 64 : 0), column % (tile_n / 2)};                          // B
-    if (tile_m == 128) return {0, row, column};                                                                                    // D
-    if (tile_m == 64 && ws) return {0, row + (column >= tile_n / 2 ? 64 : 0), column % (tile_n / 2)};                              // E
-    if (tile_m == 64) return {0, 32 * (row / 16) + row % 16, column};                                                              // F
-    return {0, row + 32 * (column / (tile_n / 4)), column % (tile_n / 4)};                                                         // G
+    if (ctas == 2 && tile_m == 256) return {row / 128, row % 128, column};                                // A
+    if (ctas == 2) return {row / 64, row % 64 + (column >= tile_n / 2 ? 64 : 0), column % (tile_n / 2)};  // B
+    if (tile_m == 128) return {0, row, column};                                                           // D
+    if (tile_m == 64 && ws) return {0, row + (column >= tile_n / 2 ? 64 : 0), column % (tile_n / 2)};     // E
+    if (tile_m == 64) return {0, 32 * (row / 16) + row % 16, column};                                     // F
+    return {0, row + 32 * (column / (tile_n / 4)), column % (tile_n / 4)};                                // G
   }
 
   Executor executor() const {
@@ -341,7 +369,11 @@ struct MmaRow {
     made.mnk = {m, n, kind->k};
     made.result_type = std::string(kind->result);
     made.operands = {descriptor("A", m), descriptor("B", n), accumulator()};
-    made.state = {{"d_tmem", "i32", "", {}, false}, {"a_desc", "i64", "", {}, false}, {"b_desc", "i64", "", {}, false}, {"idesc", "i32", "", {}, false}, {"accumulate", "i1", "", {}, false}};
+    made.state = {{"d_tmem", "i32", "", {}, false},
+                  {"a_desc", "i64", "", {}, false},
+                  {"b_desc", "i64", "", {}, false},
+                  {"idesc", "i32", "", {}, false},
+                  {"accumulate", "i1", "", {}, false}};
     made.note = "issued by one thread; the thread mode counts the CTAs whose shared and tensor memory hold the operands";
     made.executor = executor();
     return made;
@@ -351,7 +383,13 @@ struct MmaRow {
 std::vector<Payload> listed_mmas() {
   std::vector<Payload> made;
   for (const KindRow& kind : kind_rows) {
-    for (const auto& [ws, ctas, m] : {std::tuple{false, 1, 64}, {false, 1, 128}, {false, 2, 128}, {false, 2, 256}, {true, 1, 32}, {true, 1, 64}, {true, 1, 128}}) {
+    for (const auto& [ws, ctas, m] : {std::tuple{false, 1, 64},
+                                      {false, 1, 128},
+                                      {false, 2, 128},
+                                      {false, 2, 256},
+                                      {true, 1, 32},
+                                      {true, 1, 64},
+                                      {true, 1, 128}}) {
       for (const int n : {64, 128, 256}) made.push_back(*MmaRow{&kind, ws, ctas, m, n}.payload());
     }
   }
@@ -376,13 +414,17 @@ std::optional<Result<Payload>> mma_named(std::string_view name) {
   if (!take(rest, "tcgen05.mma")) return std::nullopt;
   MmaRow row{nullptr, false, 0, 0, 0};
   row.ws = take(rest, ".ws");
-  if (!take(rest, ".cta_group::") || !take(rest, row.ctas) || (row.ctas != 1 && row.ctas != 2) || !take(rest, ".kind::")) return std::nullopt;
+  if (!take(rest, ".cta_group::") || !take(rest, row.ctas) || (row.ctas != 1 && row.ctas != 2) || !take(rest, ".kind::"))
+    return std::nullopt;
   for (const KindRow& kind : kind_rows) {
     if (row.kind == nullptr && rest.substr(0, kind.name.size() + 1) == std::string(kind.name) + ".") row.kind = &kind;
   }
   int k = 0;
-  if (row.kind == nullptr || !take(rest, row.kind->name) || !take(rest, ".m") || !take(rest, row.m) || !take(rest, "n") || !take(rest, row.n) || !take(rest, "k") || !take(rest, k) || !rest.empty()) return std::nullopt;
-  if (k != row.kind->k) return Result<Payload>(refused(fmt::format("{}: K is {} for kind::{}", name, row.kind->k, row.kind->name)));
+  if (row.kind == nullptr || !take(rest, row.kind->name) || !take(rest, ".m") || !take(rest, row.m) || !take(rest, "n") ||
+      !take(rest, row.n) || !take(rest, "k") || !take(rest, k) || !rest.empty())
+    return std::nullopt;
+  if (k != row.kind->k)
+    return Result<Payload>(refused(fmt::format("{}: K is {} for kind::{}", name, row.kind->k, row.kind->name)));
   return row.payload();
 }
 
@@ -391,7 +433,8 @@ std::optional<Result<Payload>> mma_named(std::string_view name) {
 std::vector<Family> ptx_tcgen05_families() {
   return {{"tcgen05.ld/st", "tensor memory to registers and back, every legal shape and num", load_stores, load_store_named},
           {"tcgen05.cp", "shared memory to tensor memory", copies, copy_named},
-          {"tcgen05.mma", "D in tensor memory; every legal M and N by name, N 64, 128 and 256 in the list", listed_mmas, mma_named}};
+          {"tcgen05.mma", "D in tensor memory; every legal M and N by name, N 64, 128 and 256 in the list", listed_mmas,
+           mma_named}};
 }
 
 std::vector<RegisterField> register_fields(const Payload& payload) {
@@ -403,7 +446,8 @@ std::vector<RegisterField> register_fields(const Payload& payload) {
   for (int thread = 0; thread < 32; ++thread) {
     for (int bit = 0; bit < fragment->register_bits; bit += field) {
       const auto at = map(thread, bit);
-      fields.push_back({thread, bit / 32, static_cast<int>(at / fragment->rows), static_cast<int>(at % fragment->rows / field), bit % 32, field, 0});
+      fields.push_back({thread, bit / 32, static_cast<int>(at / fragment->rows), static_cast<int>(at % fragment->rows / field),
+                        bit % 32, field, 0});
     }
   }
   return fields;

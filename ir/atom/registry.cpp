@@ -14,7 +14,9 @@ namespace {
 void need_structure([[maybe_unused]] const Payload& payload) {
 #ifndef NDEBUG
   const auto problems = check_structure(payload);
-  if (!problems.empty()) throw std::logic_error(fmt::format("the row of {} is wrong: {} {}: {}", payload.name, problems[0].operand, problems[0].rule, problems[0].text));
+  if (!problems.empty())
+    throw std::logic_error(fmt::format("the row of {} is wrong: {} {}: {}", payload.name, problems[0].operand, problems[0].rule,
+                                       problems[0].text));
 #endif
 }
 
@@ -58,7 +60,8 @@ Result<PayloadRef> atom_named(std::string_view name) {
   const std::vector<PayloadRef> atoms = all_atoms();
   for (const PayloadRef& atom : atoms) names.push_back(atom->name);
   const std::string near = closest(name, names);
-  return Reason{fmt::format("there is no atom '{}'{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)), {}, {}, {}};
+  return Reason{
+      fmt::format("there is no atom '{}'{}", name, near.empty() ? "" : fmt::format("; did you mean {}?", near)), {}, {}, {}};
 }
 
 }  // namespace tmemsim::atom

@@ -2,8 +2,8 @@
 // Layout formulas: atoms.md B. Block counts and fragments of MFMA and WMMA: AMD's instruction set manuals.
 #include <algorithm>
 
-#include "ir/atom/name_text.hpp"
 #include "ir/atom/families.hpp"
+#include "ir/atom/name_text.hpp"
 #include "ir/atom/rows.hpp"
 
 namespace tmemsim::atom {
@@ -18,7 +18,8 @@ bool is_fp8(std::string_view type) { return type == "f8E4M3FN" || type == "f8E4M
 bool is_bf8(std::string_view type) { return type == "f8E5M2" || type == "f8E5M2FNUZ"; }
 bool is_integer(std::string_view type) { return type.find('i') != std::string_view::npos; }
 
-Operand in_registers(std::string which, const std::string& type, std::int64_t rows, std::int64_t columns, NestedLayout layout, std::int64_t values, std::string carrier) {
+Operand in_registers(std::string which, const std::string& type, std::int64_t rows, std::int64_t columns, NestedLayout layout,
+                     std::int64_t values, std::string carrier) {
   Operand operand;
   operand.name = std::move(which);
   operand.type = type;
@@ -31,10 +32,13 @@ Operand in_registers(std::string which, const std::string& type, std::int64_t ro
   return operand;
 }
 
-std::string vector_of(std::int64_t count, std::string_view type) { return count == 1 ? std::string(type) : fmt::format("vector<{}x{}>", count, type); }
+std::string vector_of(std::int64_t count, std::string_view type) {
+  return count == 1 ? std::string(type) : fmt::format("vector<{}x{}>", count, type);
+}
 std::string words_of(std::int64_t count, std::string_view type) { return vector_of(count * *element_bits(type) / 32, "i32"); }
 
-Payload matrix_payload(std::string name, std::string target, const Matrix& matrix, std::int64_t lanes, std::string instruction) {
+Payload matrix_payload(std::string name, std::string target, const Matrix& matrix, std::int64_t lanes,
+                       std::string instruction) {
   Payload made;
   made.name = std::move(name);
   made.target = std::move(target);
@@ -51,24 +55,27 @@ Payload matrix_payload(std::string name, std::string target, const Matrix& matri
 struct MfmaRow {
   std::string_view types;  // class of A and B: f32, f16, bf16, i8, f8
   std::int64_t m, k;
-  int blocks;              // independent products that one instruction makes
+  int blocks;  // independent products that one instruction makes
   std::string_view target;
   std::string_view carrier;
 };
 constexpr MfmaRow mfma_rows[] = {
-    {"f32", 32, 1, 2, "cdna3", "f32"},   {"f32", 16, 1, 4, "cdna3", "f32"},   {"f32", 4, 1, 16, "cdna3", "f32"},   {"f32", 32, 2, 1, "cdna3", "f32"},
-    {"f32", 16, 4, 1, "cdna3", "f32"},   {"f16", 32, 4, 2, "cdna3", "f16"},   {"f16", 16, 4, 4, "cdna3", "f16"},   {"f16", 4, 4, 16, "cdna3", "f16"},
-    {"f16", 32, 8, 1, "cdna3", "f16"},   {"f16", 16, 16, 1, "cdna3", "f16"},  {"f16", 32, 16, 1, "cdna4", "f16"},  {"f16", 16, 32, 1, "cdna4", "f16"},
-    {"bf16", 32, 2, 2, "cdna3", "i16"},  {"bf16", 16, 2, 4, "cdna3", "i16"},  {"bf16", 4, 2, 16, "cdna3", "i16"},  {"bf16", 32, 4, 1, "cdna3", "i16"},
-    {"bf16", 16, 8, 1, "cdna3", "i16"},  {"bf16", 32, 8, 1, "cdna3", "i16"},  {"bf16", 16, 16, 1, "cdna3", "i16"}, {"bf16", 32, 16, 1, "cdna4", "bf16"},
-    {"bf16", 16, 32, 1, "cdna4", "bf16"}, {"i8", 16, 32, 1, "cdna3", "i64"},  {"i8", 32, 16, 1, "cdna3", "i64"},   {"f8", 16, 32, 1, "cdna3", "i64"},
+    {"f32", 32, 1, 2, "cdna3", "f32"},   {"f32", 16, 1, 4, "cdna3", "f32"},    {"f32", 4, 1, 16, "cdna3", "f32"},
+    {"f32", 32, 2, 1, "cdna3", "f32"},   {"f32", 16, 4, 1, "cdna3", "f32"},    {"f16", 32, 4, 2, "cdna3", "f16"},
+    {"f16", 16, 4, 4, "cdna3", "f16"},   {"f16", 4, 4, 16, "cdna3", "f16"},    {"f16", 32, 8, 1, "cdna3", "f16"},
+    {"f16", 16, 16, 1, "cdna3", "f16"},  {"f16", 32, 16, 1, "cdna4", "f16"},   {"f16", 16, 32, 1, "cdna4", "f16"},
+    {"bf16", 32, 2, 2, "cdna3", "i16"},  {"bf16", 16, 2, 4, "cdna3", "i16"},   {"bf16", 4, 2, 16, "cdna3", "i16"},
+    {"bf16", 32, 4, 1, "cdna3", "i16"},  {"bf16", 16, 8, 1, "cdna3", "i16"},   {"bf16", 32, 8, 1, "cdna3", "i16"},
+    {"bf16", 16, 16, 1, "cdna3", "i16"}, {"bf16", 32, 16, 1, "cdna4", "bf16"}, {"bf16", 16, 32, 1, "cdna4", "bf16"},
+    {"i8", 16, 32, 1, "cdna3", "i64"},   {"i8", 32, 16, 1, "cdna3", "i64"},    {"f8", 16, 32, 1, "cdna3", "i64"},
     {"f8", 32, 16, 1, "cdna3", "i64"}};
 
 std::string mfma_class(std::string_view type) { return is_fp8(type) || type == "f8E5M2FNUZ" ? "f8" : std::string(type); }
 
 std::string mfma_instruction(const MfmaRow& row, const Matrix& matrix) {
   const std::string shape = fmt::format("{}x{}x{}", row.m, row.m, row.k);
-  if (row.types == "f8") return fmt::format("rocdl.mfma.f32.{}.{}.{}", shape, is_bf8(matrix.a) ? "bf8" : "fp8", is_bf8(matrix.b) ? "bf8" : "fp8");
+  if (row.types == "f8")
+    return fmt::format("rocdl.mfma.f32.{}.{}.{}", shape, is_bf8(matrix.a) ? "bf8" : "fp8", is_bf8(matrix.b) ? "bf8" : "fp8");
   if (row.types == "i8") return fmt::format("rocdl.mfma.i32.{}.i8", shape);
   if (row.target == "cdna4") return fmt::format("rocdl.mfma.f32.{}.{}", shape, row.types);
   const bool second_generation = row.types == "bf16" && row.m * row.k == 256;  // 32x32x8 and 16x16x16: four values a lane
@@ -98,21 +105,33 @@ FragmentPlaces mfma_places(std::int64_t m, std::int64_t k) {
 Result<Payload> mfma(const std::string& name, const Matrix& matrix) {
   const std::string a = mfma_class(matrix.a), b = mfma_class(matrix.b);
   if (matrix.m != matrix.n) return refused(fmt::format("{}: M and N of an MFMA are equal", name));
-  const MfmaRow* row = std::find_if(std::begin(mfma_rows), std::end(mfma_rows), [&](const MfmaRow& one) { return one.types == a && one.types == b && one.m == matrix.m && one.k == matrix.k; });
-  if (row == std::end(mfma_rows)) return refused(fmt::format("{}: there is no MFMA of {}x{}x{} for {} and {}", name, matrix.m, matrix.n, matrix.k, matrix.a, matrix.b));
-  if (matrix.c != (a == "i8" ? "i32" : "f32")) return refused(fmt::format("{}: the accumulator is {}, not {}", name, a == "i8" ? "i32" : "f32", matrix.c));
+  const MfmaRow* row = std::find_if(std::begin(mfma_rows), std::end(mfma_rows), [&](const MfmaRow& one) {
+    return one.types == a && one.types == b && one.m == matrix.m && one.k == matrix.k;
+  });
+  if (row == std::end(mfma_rows))
+    return refused(
+        fmt::format("{}: there is no MFMA of {}x{}x{} for {} and {}", name, matrix.m, matrix.n, matrix.k, matrix.a, matrix.b));
+  if (matrix.c != (a == "i8" ? "i32" : "f32"))
+    return refused(fmt::format("{}: the accumulator is {}, not {}", name, a == "i8" ? "i32" : "f32", matrix.c));
   if (row->blocks != 1) {
-    return refused(fmt::format("{}: one instruction multiplies {} independent blocks: a lane holds {} values of A and B and {} of C, which the layouts of a single {}x{}x{} tile cannot say",
-                               name, row->blocks, std::max<std::int64_t>(1, row->m * row->k * row->blocks / 64), row->m * row->m * row->blocks / 64, matrix.m, matrix.n, matrix.k));
+    return refused(
+        fmt::format("{}: one instruction multiplies {} independent blocks: a lane holds {} values of A and B and {} of C, "
+                    "which the layouts of a single {}x{}x{} tile cannot say",
+                    name, row->blocks, std::max<std::int64_t>(1, row->m * row->k * row->blocks / 64),
+                    row->m * row->m * row->blocks / 64, matrix.m, matrix.n, matrix.k));
   }
   Payload made = matrix_payload(name, std::string(row->target), matrix, 64, mfma_instruction(*row, matrix));
   const std::int64_t each = matrix.m * matrix.k / 64, results = matrix.m * matrix.m / 64;
   const std::string carrier = row->carrier == "i64" ? "i64" : vector_of(each, row->carrier);
-  made.operands = {in_registers("A", matrix.a, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k), each, carrier),
-                   in_registers("B", matrix.b, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k), each, carrier),
-                   in_registers("C", matrix.c, matrix.m, matrix.m, mfma_result(matrix.m), results, vector_of(results, matrix.c))};
+  made.operands = {
+      in_registers("A", matrix.a, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k), each, carrier),
+      in_registers("B", matrix.b, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k), each, carrier),
+      in_registers("C", matrix.c, matrix.m, matrix.m, mfma_result(matrix.m), results, vector_of(results, matrix.c))};
   if (row->target == "cdna4") made.note = "CDNA4 only";
-  if (a == "f8" && (matrix.a == "f8E4M3FN" || matrix.b == "f8E4M3FN")) made.note = "the chip decides the number format: FNUZ on CDNA3, OCP on CDNA4";
+  if (row->types == "bf16" && row->m * row->k == 128)
+    made.note = "of CDNA2: the chips of CDNA3 (gfx942) dropped this instruction";
+  if (a == "f8" && (matrix.a == "f8E4M3FN" || matrix.b == "f8E4M3FN"))
+    made.note = "the chip decides the number format: FNUZ on CDNA3, OCP on CDNA4";
   made.executor = multiply_by(mfma_places(matrix.m, matrix.k), made.mnk, "CDNA3 instruction set, MFMA register layout");
   return made;
 }
@@ -120,9 +139,13 @@ Result<Payload> mfma(const std::string& name, const Matrix& matrix) {
 // ---- scaled MFMA: any of the five narrow types on either side
 
 constexpr std::string_view narrow_types[] = {"f8E4M3FN", "f8E5M2", "f6E2M3FN", "f6E3M2FN", "f4E2M1FN"};
-bool is_narrow(std::string_view type) { return std::find(std::begin(narrow_types), std::end(narrow_types), type) != std::end(narrow_types); }
+bool is_narrow(std::string_view type) {
+  return std::find(std::begin(narrow_types), std::end(narrow_types), type) != std::end(narrow_types);
+}
 
-std::vector<StateField> scales(std::string type) { return {{"scale_a", type, "packed E8M0", 0, false}, {"scale_b", type, "packed E8M0", 0, false}}; }
+std::vector<StateField> scales(std::string type) {
+  return {{"scale_a", type, "packed E8M0", 0, false}, {"scale_b", type, "packed E8M0", 0, false}};
+}
 
 std::optional<Reason> wrong_selector(const std::string& name, const NameParts& parts, std::int64_t most) {
   for (const char* key : {"opselA", "opselB"}) {
@@ -133,11 +156,14 @@ std::optional<Reason> wrong_selector(const std::string& name, const NameParts& p
 }
 
 Result<Payload> mfma_scale(const std::string& name, const Matrix& matrix, const NameParts& parts) {
-  if (!is_narrow(matrix.a) || !is_narrow(matrix.b)) return refused(fmt::format("{}: A and B are of 8-, 6- or 4-bit floating point ({})", name, fmt::join(narrow_types, ", ")));
+  if (!is_narrow(matrix.a) || !is_narrow(matrix.b))
+    return refused(fmt::format("{}: A and B are of 8-, 6- or 4-bit floating point ({})", name, fmt::join(narrow_types, ", ")));
   if (matrix.c != "f32") return refused(fmt::format("{}: the accumulator is f32", name));
-  if (matrix.m != matrix.n || !((matrix.m == 16 && matrix.k == 128) || (matrix.m == 32 && matrix.k == 64))) return refused(fmt::format("{}: the shape is 16x16x128 or 32x32x64", name));
+  if (matrix.m != matrix.n || !((matrix.m == 16 && matrix.k == 128) || (matrix.m == 32 && matrix.k == 64)))
+    return refused(fmt::format("{}: the shape is 16x16x128 or 32x32x64", name));
   if (const auto wrong = wrong_selector(name, parts, 3)) return *wrong;
-  Payload made = matrix_payload(name, "cdna4", matrix, 64, fmt::format("rocdl.mfma.scale.f32.{}x{}x{}.f8f6f4", matrix.m, matrix.n, matrix.k));
+  Payload made = matrix_payload(name, "cdna4", matrix, 64,
+                                fmt::format("rocdl.mfma.scale.f32.{}x{}x{}.f8f6f4", matrix.m, matrix.n, matrix.k));
   const std::int64_t results = matrix.m * matrix.m / 64;
   made.operands = {in_registers("A", matrix.a, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k), 32, words_of(32, matrix.a)),
                    in_registers("B", matrix.b, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k), 32, words_of(32, matrix.b)),
@@ -155,10 +181,12 @@ struct WmmaRow {
   std::int64_t k;
 };
 constexpr WmmaRow wmma_rows[] = {
-    {"gfx11", "f16", "f32", 16},   {"gfx11", "bf16", "f32", 16},     {"gfx11", "i8", "i32", 16},      {"gfx11", "i4", "i32", 16},     {"gfx120x", "f16", "f32", 16},
-    {"gfx120x", "bf16", "f32", 16}, {"gfx1250", "f32", "f32", 4},    {"gfx1250", "f16", "f32", 32},   {"gfx1250", "f16", "f16", 32},  {"gfx1250", "bf16", "f32", 32},
-    {"gfx1250", "bf16", "bf16", 32}, {"gfx1250", "f8", "f32", 64},   {"gfx1250", "f8", "f16", 64},    {"gfx1250", "f8", "f32", 128},  {"gfx1250", "f8", "f16", 128},
-    {"gfx1250", "i8", "i32", 64},  {"gfx1250", "i4", "i32", 32}};
+    {"gfx11", "f16", "f32", 16},    {"gfx11", "bf16", "f32", 16},    {"gfx11", "i8", "i32", 16},
+    {"gfx11", "i4", "i32", 16},     {"gfx120x", "f16", "f32", 16},   {"gfx120x", "bf16", "f32", 16},
+    {"gfx1250", "f32", "f32", 4},   {"gfx1250", "f16", "f32", 32},   {"gfx1250", "f16", "f16", 32},
+    {"gfx1250", "bf16", "f32", 32}, {"gfx1250", "bf16", "bf16", 32}, {"gfx1250", "f8", "f32", 64},
+    {"gfx1250", "f8", "f16", 64},   {"gfx1250", "f8", "f32", 128},   {"gfx1250", "f8", "f16", 128},
+    {"gfx1250", "i8", "i32", 64},   {"gfx1250", "i4", "i32", 32}};
 
 std::string wmma_class(std::string_view type) {
   if (type == "f8E4M3FN" || type == "f8E5M2") return "f8";
@@ -194,7 +222,9 @@ FragmentPlaces wmma_places(std::string_view family, int bits) {
     places.c = [](int lane, int v) { return std::pair{2 * v + lane / 16, lane % 16}; };
     return places;
   }
-  places.a = places.b = [run = bits == 32 ? 2 : 8](int lane, int v) { return std::pair{lane % 16, v / run * 2 * run + lane / 16 * run + v % run}; };
+  places.a = places.b = [run = bits == 32 ? 2 : 8](int lane, int v) {
+    return std::pair{lane % 16, v / run * 2 * run + lane / 16 * run + v % run};
+  };
   places.c = [](int lane, int v) { return std::pair{8 * (lane / 16) + v, lane % 16}; };
   return places;
 }
@@ -206,41 +236,62 @@ std::string wmma_carrier(std::string_view family, const std::string& type, std::
 
 Result<Payload> wmma(const std::string& name, std::string_view family, const Matrix& matrix, const NameParts& parts) {
   const std::string a = wmma_class(matrix.a);
-  if (a != wmma_class(matrix.b)) return refused(fmt::format("{}: {} and {} are not multiplied together", name, matrix.a, matrix.b));
-  if (!is_integer(matrix.a) && (parts.is_true("signA") || parts.is_true("signB") || parts.is_true("clamp"))) return refused(fmt::format("{}: signA, signB and clamp belong to integer inputs", name));
+  if (a != wmma_class(matrix.b))
+    return refused(fmt::format("{}: {} and {} are not multiplied together", name, matrix.a, matrix.b));
+  if (!is_integer(matrix.a) && (parts.is_true("signA") || parts.is_true("signB") || parts.is_true("clamp")))
+    return refused(fmt::format("{}: signA, signB and clamp belong to integer inputs", name));
   const WmmaRow* row = std::find_if(std::begin(wmma_rows), std::end(wmma_rows), [&](const WmmaRow& one) {
     return one.family == family && matrix.m == 16 && matrix.n == 16 && one.a == a && one.c == matrix.c && one.k == matrix.k;
   });
-  if (row == std::end(wmma_rows)) return refused(fmt::format("{}: {} has no WMMA of {}x{}x{} from {} to {}", name, family, matrix.m, matrix.n, matrix.k, matrix.a, matrix.c));
+  if (row == std::end(wmma_rows))
+    return refused(fmt::format("{}: {} has no WMMA of {}x{}x{} from {} to {}", name, family, matrix.m, matrix.n, matrix.k,
+                               matrix.a, matrix.c));
   const int bits = *element_bits(matrix.a), result_bits = *element_bits(matrix.c);
   const std::int64_t values = family == "gfx11" ? 16 : matrix.k / 2;
   Payload made = matrix_payload(name, std::string(family), matrix, 32, wmma_instruction(*row, matrix));
-  made.operands = {in_registers("A", matrix.a, 16, matrix.k, wmma_input(family, 16, matrix.k, bits), values, wmma_carrier(family, matrix.a, values)),
-                   in_registers("B", matrix.b, 16, matrix.k, wmma_input(family, 16, matrix.k, bits), values, wmma_carrier(family, matrix.b, values)),
+  made.operands = {in_registers("A", matrix.a, 16, matrix.k, wmma_input(family, 16, matrix.k, bits), values,
+                                wmma_carrier(family, matrix.a, values)),
+                   in_registers("B", matrix.b, 16, matrix.k, wmma_input(family, 16, matrix.k, bits), values,
+                                wmma_carrier(family, matrix.b, values)),
                    in_registers("C", matrix.c, 16, 16, wmma_result(family, result_bits), 8, vector_of(8, matrix.c))};
   if (family == "gfx11") {
     made.operands[0].replication = made.operands[1].replication = 2;  // lanes l and l + 16 hold the same values
     made.note = "A and B are held twice, by lanes l and l + 16, as the hardware reads them";
   }
   const bool packed_result = result_bits == 16;
-  if (packed_result) made.note = "ground truth: none: value v of the accumulator is row 2 * (v % 4) + v / 4 here, element v of the packed register is row v";
-  if (!packed_result && bits >= 16) made.executor = multiply_by(wmma_places(family, bits), made.mnk, fmt::format("{} instruction set, WMMA register layout", family));
-  if (!packed_result && bits < 16 && family == "gfx11") made.executor = multiply_by(wmma_places(family, bits), made.mnk, "RDNA3 instruction set, WMMA register layout");
+  if (packed_result)
+    made.note =
+        "ground truth: none: value v of the accumulator is row 2 * (v % 4) + v / 4 here, element v of the packed register is "
+        "row v";
+  if (!packed_result && bits >= 16)
+    made.executor =
+        multiply_by(wmma_places(family, bits), made.mnk, fmt::format("{} instruction set, WMMA register layout", family));
+  if (!packed_result && bits < 16 && family == "gfx11")
+    made.executor = multiply_by(wmma_places(family, bits), made.mnk, "RDNA3 instruction set, WMMA register layout");
   return made;
 }
 
 Result<Payload> wmma_scale(const std::string& name, const Matrix& matrix, const NameParts& parts, std::int64_t block) {
   const bool tall = matrix.m == 32;
-  if (matrix.n != 16 || matrix.k != 128 || (matrix.m != 16 && !tall)) return refused(fmt::format("{}: the shape is 16x16x128 or 32x16x128", name));
-  if (!is_narrow(matrix.a) || !is_narrow(matrix.b)) return refused(fmt::format("{}: A and B are of 8-, 6- or 4-bit floating point ({})", name, fmt::join(narrow_types, ", ")));
-  if (tall && (matrix.a != "f4E2M1FN" || matrix.b != "f4E2M1FN")) return refused(fmt::format("{}: 32x16x128 takes f4E2M1FN alone", name));
+  if (matrix.n != 16 || matrix.k != 128 || (matrix.m != 16 && !tall))
+    return refused(fmt::format("{}: the shape is 16x16x128 or 32x16x128", name));
+  if (!is_narrow(matrix.a) || !is_narrow(matrix.b))
+    return refused(fmt::format("{}: A and B are of 8-, 6- or 4-bit floating point ({})", name, fmt::join(narrow_types, ", ")));
+  if (tall && (matrix.a != "f4E2M1FN" || matrix.b != "f4E2M1FN"))
+    return refused(fmt::format("{}: 32x16x128 takes f4E2M1FN alone", name));
   if (matrix.c != "f32") return refused(fmt::format("{}: the accumulator is f32", name));
   if (const auto wrong = wrong_selector(name, parts, 1)) return *wrong;
-  Payload made = matrix_payload(name, "gfx1250", matrix, 32, fmt::format("rocdl.wmma.scale{}.f32.{}x16x128.{}", block == 16 ? "16" : "", matrix.m, tall ? "f4" : "f8f6f4"));
+  Payload made = matrix_payload(
+      name, "gfx1250", matrix, 32,
+      fmt::format("rocdl.wmma.scale{}.f32.{}x16x128.{}", block == 16 ? "16" : "", matrix.m, tall ? "f4" : "f8f6f4"));
   const std::int64_t values = matrix.m * 4, results = matrix.m / 2;
-  made.operands = {in_registers("A", matrix.a, matrix.m, 128, tall ? thread_value({{32, 1}}, {{128, 32}}) : wmma_input("gfx1250", 16, 128, 8), values, words_of(values, matrix.a)),
+  made.operands = {in_registers("A", matrix.a, matrix.m, 128,
+                                tall ? thread_value({{32, 1}}, {{128, 32}}) : wmma_input("gfx1250", 16, 128, 8), values,
+                                words_of(values, matrix.a)),
                    in_registers("B", matrix.b, 16, 128, wmma_input("gfx1250", 16, 128, 8), 64, words_of(64, matrix.b)),
-                   in_registers("C", matrix.c, matrix.m, 16, tall ? thread_value({{16, 32}, {2, 16}}, {{16, 1}}) : wmma_result("gfx1250", 32), results, vector_of(results, "f32"))};
+                   in_registers("C", matrix.c, matrix.m, 16,
+                                tall ? thread_value({{16, 32}, {2, 16}}, {{16, 1}}) : wmma_result("gfx1250", 32), results,
+                                vector_of(results, "f32"))};
   made.state = scales(block == 16 ? "i64" : "i32");
   made.note = "ground truth: none: the order of k in a lane is tied to the scale blocks";
   if (tall) {
@@ -254,7 +305,8 @@ Result<Payload> wmma_scale(const std::string& name, const Matrix& matrix, const 
 
 Result<Payload> matrix_of_name(std::string_view text, const NameParts& parts) {
   const std::string name(text);
-  const std::string family = parts.family.substr(0, parts.family.find('.')), form = parts.family.substr(parts.family.find('.') + 1);
+  const std::string family = parts.family.substr(0, parts.family.find('.')),
+                    form = parts.family.substr(parts.family.find('.') + 1);
   std::int64_t block = 0;
   if (form == "wmma_scale") {
     const auto size = parts.integer("blockSize", 32, 0, 1 << 20);
@@ -291,15 +343,19 @@ std::vector<Payload> listed_mfma() {
   std::vector<std::string> names;
   for (const MfmaRow& row : mfma_rows) {
     const bool f8 = row.types == "f8";
-    for (const std::string_view a : f8 ? std::vector<std::string_view>{"f8E4M3FNUZ", "f8E5M2FNUZ"} : std::vector<std::string_view>{row.types}) {
-      for (const std::string_view b : f8 ? std::vector<std::string_view>{"f8E4M3FNUZ", "f8E5M2FNUZ"} : std::vector<std::string_view>{row.types}) {
-        names.push_back(fmt::format("cdna3.mfma<{}x{}x{},({},{})->{}>", row.m, row.m, row.k, a, b, row.types == "i8" ? "i32" : "f32"));
+    for (const std::string_view a :
+         f8 ? std::vector<std::string_view>{"f8E4M3FNUZ", "f8E5M2FNUZ"} : std::vector<std::string_view>{row.types}) {
+      for (const std::string_view b :
+           f8 ? std::vector<std::string_view>{"f8E4M3FNUZ", "f8E5M2FNUZ"} : std::vector<std::string_view>{row.types}) {
+        names.push_back(
+            fmt::format("cdna3.mfma<{}x{}x{},({},{})->{}>", row.m, row.m, row.k, a, b, row.types == "i8" ? "i32" : "f32"));
       }
     }
   }
   for (const char* shape : {"16x16x128", "32x32x64"}) {
     for (const std::string_view a : narrow_types) {
-      for (const std::string_view b : narrow_types) names.push_back(fmt::format("cdna4.mfma_scale<{},({},{})->f32>", shape, a, b));
+      for (const std::string_view b : narrow_types)
+        names.push_back(fmt::format("cdna4.mfma_scale<{},({},{})->f32>", shape, a, b));
     }
   }
   return made_from(names);
@@ -308,14 +364,17 @@ std::vector<Payload> listed_mfma() {
 std::vector<Payload> listed_wmma() {
   std::vector<std::string> names;
   for (const WmmaRow& row : wmma_rows) {
-    const std::vector<std::string_view> types = row.a == "f8" ? std::vector<std::string_view>{"f8E4M3FN", "f8E5M2"} : std::vector<std::string_view>{row.a};
+    const std::vector<std::string_view> types =
+        row.a == "f8" ? std::vector<std::string_view>{"f8E4M3FN", "f8E5M2"} : std::vector<std::string_view>{row.a};
     for (const std::string_view a : types) {
-      for (const std::string_view b : types) names.push_back(fmt::format("{}.wmma<16x16x{},({},{})->{}>", row.family, row.k, a, b, row.c));
+      for (const std::string_view b : types)
+        names.push_back(fmt::format("{}.wmma<16x16x{},({},{})->{}>", row.family, row.k, a, b, row.c));
     }
   }
   for (const int block : {32, 16}) {
     for (const std::string_view a : narrow_types) {
-      for (const std::string_view b : narrow_types) names.push_back(fmt::format("gfx1250.wmma_scale<16x16x128,({},{})->f32,blockSize={}>", a, b, block));
+      for (const std::string_view b : narrow_types)
+        names.push_back(fmt::format("gfx1250.wmma_scale<16x16x128,({},{})->f32,blockSize={}>", a, b, block));
     }
     names.push_back(fmt::format("gfx1250.wmma_scale<32x16x128,(f4E2M1FN,f4E2M1FN)->f32,blockSize={}>", block));
   }
@@ -335,9 +394,14 @@ std::vector<std::string> multi_block_mfmas() {
 }
 
 std::vector<Family> rocdl_mma_families() {
-  return {{"mfma", "CDNA3 and CDNA4 matrix instructions, 64 lanes, plain and scaled", listed_mfma, [](std::string_view name) { return named(name, {"cdna3.mfma", "cdna4.mfma_scale"}); }},
+  return {{"mfma", "CDNA3 and CDNA4 matrix instructions, 64 lanes, plain and scaled", listed_mfma,
+           [](std::string_view name) {
+             return named(name, {"cdna3.mfma", "cdna4.mfma_scale"});
+           }},
           {"wmma", "GFX11, GFX120x and GFX1250 matrix instructions, 32 lanes, plain and scaled", listed_wmma,
-           [](std::string_view name) { return named(name, {"gfx11.wmma", "gfx120x.wmma", "gfx1250.wmma", "gfx1250.wmma_scale"}); }}};
+           [](std::string_view name) {
+             return named(name, {"gfx11.wmma", "gfx120x.wmma", "gfx1250.wmma", "gfx1250.wmma_scale"});
+           }}};
 }
 
 }  // namespace tmemsim::atom

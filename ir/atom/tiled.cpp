@@ -18,14 +18,16 @@ NestedLayout zip(const NestedLayout& a, const NestedLayout& b) {
 Result<std::int64_t> extent(const NestedLayout& layout) {
   const auto found = size(layout);
   if (!found) return found.reason();
-  if (!found->is_integer() || found->value < 1 || found->value > largest_proof) return reason(fmt::format("{} has no size between 1 and 2^22", to_string(layout)));
+  if (!found->is_integer() || found->value < 1 || found->value > largest_proof)
+    return reason(fmt::format("{} has no size between 1 and 2^22", to_string(layout)));
   return found->value;
 }
 
 Result<std::int64_t> extent(const IntTuple& shape) {
   const auto found = product(shape);
   if (!found) return found.reason();
-  if (!found->is_integer() || found->value < 1 || found->value > largest_proof) return reason(fmt::format("{} has no size between 1 and 2^22", to_string(shape)));
+  if (!found->is_integer() || found->value < 1 || found->value > largest_proof)
+    return reason(fmt::format("{} has no size between 1 and 2^22", to_string(shape)));
   return found->value;
 }
 
@@ -38,12 +40,15 @@ Tile tile_of(const IntTuple& shape) {
 
 // zipped_divide leaves what is over; here the tile must divide every mode.
 Result<NestedLayout> divided(const NestedLayout& data, const IntTuple& tile) {
-  if (rank(data) != tile.rank()) return reason(fmt::format("the tile {} and the data {} have different ranks", to_string(tile), to_string(data)));
+  if (rank(data) != tile.rank())
+    return reason(fmt::format("the tile {} and the data {} have different ranks", to_string(tile), to_string(data)));
   for (std::size_t k = 0; k < tile.rank(); ++k) {
     const auto whole = extent(mode(data, k)), part = extent(tile.mode(k));
     if (!whole) return whole.reason();
     if (!part) return part.reason();
-    if (*whole % *part != 0) return reason(fmt::format("dimension {} of the data has {} elements, the tile's {} do not divide them", k, *whole, *part));
+    if (*whole % *part != 0)
+      return reason(
+          fmt::format("dimension {} of the data has {} elements, the tile's {} do not divide them", k, *whole, *part));
   }
   return zipped_divide(data, tile_of(tile));
 }
@@ -65,7 +70,8 @@ Result<ThreadValueTile> thread_value_tile(const NestedLayout& threads, const Nes
   const auto thread_count = extent(threads), value_count = extent(values);
   if (!thread_count) return thread_count.reason();
   if (!value_count) return value_count.reason();
-  const NestedLayout order{IntTuple::of({IntTuple(*thread_count), IntTuple(*value_count)}), IntTuple::of({IntTuple(1), IntTuple(*thread_count)})};
+  const NestedLayout order{IntTuple::of({IntTuple(*thread_count), IntTuple(*value_count)}),
+                           IntTuple::of({IntTuple(1), IntTuple(*thread_count)})};
   auto tv = composition(*inverse, order);
   if (!tv) return tv.reason();
   auto tile = product_each(both->shape);
@@ -76,11 +82,13 @@ Result<ThreadValueTile> thread_value_tile(const NestedLayout& threads, const Nes
 std::optional<Reason> not_owned_once(const NestedLayout& view, std::int64_t size_of_tile, std::int64_t times) {
   const auto map = FlatMap::make(view);
   if (!map) return map.reason();
-  if (size_of_tile < 0 || size_of_tile > largest_proof || map->size() > largest_proof) return reason("the tile is too large for the proof (2^22 elements)");
+  if (size_of_tile < 0 || size_of_tile > largest_proof || map->size() > largest_proof)
+    return reason("the tile is too large for the proof (2^22 elements)");
   std::vector<std::int64_t> owners(static_cast<std::size_t>(size_of_tile), 0);
   for (std::int64_t x = 0; x < map->size(); ++x) {
     const std::int64_t at = (*map)(x);
-    if (at < 0 || at >= size_of_tile) return reason(fmt::format("position {} owns element {}, outside the tile of {}", x, at, size_of_tile));
+    if (at < 0 || at >= size_of_tile)
+      return reason(fmt::format("position {} owns element {}, outside the tile of {}", x, at, size_of_tile));
     ++owners[static_cast<std::size_t>(at)];
   }
   for (std::size_t at = 0; at < owners.size(); ++at) {
@@ -95,13 +103,17 @@ Result<TiledCopy> TiledCopy::make(CopyAtom atom, NestedLayout tv, IntTuple tile)
   for (const auto* count : {&threads, &values, &elements}) {
     if (!*count) return count->reason();
   }
-  if (*threads * *values != *elements) return reason(fmt::format("{} threads of {} values do not make a tile of {}", *threads, *values, *elements));
+  if (*threads * *values != *elements)
+    return reason(fmt::format("{} threads of {} values do not make a tile of {}", *threads, *values, *elements));
   if (atom.payload().whole_tile) return reason(fmt::format("{} moves a whole tile at once", atom.payload().name));
-  const auto atom_threads = extent(mode(atom.thread_values("ref"), 0)), atom_values = extent(mode(atom.thread_values("ref"), 1));
+  const auto atom_threads = extent(mode(atom.thread_values("ref"), 0)),
+             atom_values = extent(mode(atom.thread_values("ref"), 1));
   if (!atom_threads) return atom_threads.reason();
   if (!atom_values) return atom_values.reason();
-  if (*threads % *atom_threads != 0) return reason(fmt::format("{} threads are no multiple of the atom's {}", *threads, *atom_threads));
-  if (*values % *atom_values != 0) return reason(fmt::format("{} values a thread are no multiple of the atom's {}", *values, *atom_values));
+  if (*threads % *atom_threads != 0)
+    return reason(fmt::format("{} threads are no multiple of the atom's {}", *threads, *atom_threads));
+  if (*values % *atom_values != 0)
+    return reason(fmt::format("{} values a thread are no multiple of the atom's {}", *values, *atom_values));
   if (const auto wrong = not_owned_once(tv, *elements)) return *wrong;
   return TiledCopy(std::move(atom), std::move(tv), std::move(tile), *threads);
 }
@@ -118,18 +130,21 @@ Result<NestedLayout> TiledCopy::view(std::string_view side, const NestedLayout& 
   const auto piece = composition(mode(*cut, 0), *reference_to_target);
   if (!piece) return piece.reason();
   const NestedLayout rest = mode(*cut, 1);
-  const auto whole = coalesce(zip(zip(mode(*piece, 0), mode(rest, 0)), zip(mode(*piece, 1), mode(rest, 1))), IntTuple::of({1, IntTuple::of({1, 1})}));
+  const auto whole = coalesce(zip(zip(mode(*piece, 0), mode(rest, 0)), zip(mode(*piece, 1), mode(rest, 1))),
+                              IntTuple::of({1, IntTuple::of({1, 1})}));
   if (!whole) return whole.reason();
   const auto tiles = divided(data, tile_);
   if (!tiles) return tiles.reason();
   const auto inside = composition(mode(*tiles, 0), *whole);
   if (!inside) return inside.reason();
   const NestedLayout outside = mode(*tiles, 1);
-  return NestedLayout{IntTuple::of({inside->shape.mode(0), inside->shape.mode(1), outside.shape}), IntTuple::of({inside->stride.mode(0), inside->stride.mode(1), outside.stride})};
+  return NestedLayout{IntTuple::of({inside->shape.mode(0), inside->shape.mode(1), outside.shape}),
+                      IntTuple::of({inside->stride.mode(0), inside->stride.mode(1), outside.stride})};
 }
 
 Result<TiledCopy::Part> TiledCopy::partition(std::string_view side, const NestedLayout& data, std::int64_t thread) const {
-  if (thread < 0 || thread >= threads_) return reason(fmt::format("there are {} threads, {} is none of them", threads_, thread));
+  if (thread < 0 || thread >= threads_)
+    return reason(fmt::format("there are {} threads, {} is none of them", threads_, thread));
   const auto all = view(side, data);
   if (!all) return all.reason();
   return part_of(mode(*all, 0), zip(mode(*all, 1), mode(*all, 2)), IntTuple(thread));
@@ -141,7 +156,8 @@ Result<TiledMma> TiledMma::make(MmaAtom atom, NestedLayout atoms) {
   if (!vmnk) return vmnk.reason();
   const auto threads = extent(*vmnk);
   if (!threads) return threads.reason();
-  if (const auto wrong = not_owned_once(*vmnk, *threads)) return reason(fmt::format("the threads of the atoms overlap: {}", wrong->text));
+  if (const auto wrong = not_owned_once(*vmnk, *threads))
+    return reason(fmt::format("the threads of the atoms overlap: {}", wrong->text));
   return TiledMma(std::move(atom), std::move(atoms), *std::move(vmnk), *threads);
 }
 
@@ -181,13 +197,15 @@ Result<NestedLayout> TiledMma::view(char operand, const NestedLayout& data) cons
 }
 
 Result<TiledCopy::Part> TiledMma::partition(char operand, const NestedLayout& data, std::int64_t thread) const {
-  if (thread < 0 || thread >= threads_) return reason(fmt::format("there are {} threads, {} is none of them", threads_, thread));
+  if (thread < 0 || thread >= threads_)
+    return reason(fmt::format("there are {} threads, {} is none of them", threads_, thread));
   const auto all = view(operand, data);
   if (!all) return all.reason();
   const auto position = idx2crd(IntTuple(thread), vmnk_);  // (V, M, N, K)
   if (!position) return position.reason();
   const auto [first, second] = dimensions(operand);
-  return part_of(mode(*all, 0), mode(*all, 1), IntTuple::of({position->mode(0), IntTuple::of({position->mode(1 + first), position->mode(1 + second)})}));
+  return part_of(mode(*all, 0), mode(*all, 1),
+                 IntTuple::of({position->mode(0), IntTuple::of({position->mode(1 + first), position->mode(1 + second)})}));
 }
 
 }  // namespace tmemsim::atom

@@ -40,7 +40,8 @@ class TiledCopy {
   Result<Part> partition(std::string_view side, const NestedLayout& data, std::int64_t thread) const;
 
  private:
-  TiledCopy(CopyAtom atom, NestedLayout tv, IntTuple tile, std::int64_t threads) : atom_(std::move(atom)), tv_(std::move(tv)), tile_(std::move(tile)), threads_(threads) {}
+  TiledCopy(CopyAtom atom, NestedLayout tv, IntTuple tile, std::int64_t threads)
+      : atom_(std::move(atom)), tv_(std::move(tv)), tile_(std::move(tile)), threads_(threads) {}
   CopyAtom atom_;
   NestedLayout tv_;
   IntTuple tile_;
@@ -60,7 +61,8 @@ class TiledMma {
   Result<TiledCopy::Part> partition(char operand, const NestedLayout& data, std::int64_t thread) const;
 
  private:
-  TiledMma(MmaAtom atom, NestedLayout atoms, NestedLayout vmnk, std::int64_t threads) : atom_(std::move(atom)), atoms_(std::move(atoms)), vmnk_(std::move(vmnk)), threads_(threads) {}
+  TiledMma(MmaAtom atom, NestedLayout atoms, NestedLayout vmnk, std::int64_t threads)
+      : atom_(std::move(atom)), atoms_(std::move(atoms)), vmnk_(std::move(vmnk)), threads_(threads) {}
   MmaAtom atom_;
   NestedLayout atoms_, vmnk_;
   std::int64_t threads_;

@@ -27,18 +27,24 @@ class StructureCheck {
     }
     for (const Operand& operand : payload_.operands) check(operand, threads->size());
     if (!problems_.empty()) return std::move(problems_);
-    if (payload_.kind == Kind::copy) check_copy(); else check_tiles();
+    if (payload_.kind == Kind::copy)
+      check_copy();
+    else
+      check_tiles();
     return std::move(problems_);
   }
 
  private:
-  void say(std::string rule, std::string operand, std::string text) { problems_.push_back({std::move(rule), std::move(operand), std::move(text)}); }
+  void say(std::string rule, std::string operand, std::string text) {
+    problems_.push_back({std::move(rule), std::move(operand), std::move(text)});
+  }
 
   void check_state() {
     std::set<std::string> names;
     for (const StateField& field : payload_.state) {
       if (!names.insert(field.name).second) say("state", "", fmt::format("the field {} is declared twice", field.name));
-      if (field.type.rfind('i', 0) != 0 || !element_bits(field.type)) say("state", "", fmt::format("the field {} has the unknown type {}", field.name, field.type));
+      if (field.type.rfind('i', 0) != 0 || !element_bits(field.type))
+        say("state", "", fmt::format("the field {} has the unknown type {}", field.name, field.type));
     }
   }
 
@@ -46,12 +52,19 @@ class StructureCheck {
     const auto map = ThreadValueMap::make(operand.layout);
     if (!map) return say("form", operand.name, map.reason().text);
     const std::int64_t held = map->threads.size() * map->values.size();
-    if (map->threads.size() != threads) say("threads", operand.name, fmt::format("{} threads in the layout, {} execute the instruction", map->threads.size(), threads));
+    if (map->threads.size() != threads)
+      say("threads", operand.name,
+          fmt::format("{} threads in the layout, {} execute the instruction", map->threads.size(), threads));
     if (operand.register_bits != 0 && map->values.size() * operand.bits != operand.register_bits) {
-      say("registers", operand.name, fmt::format("{} values of {} bits, a thread's registers have {} bits", map->values.size(), operand.bits, operand.register_bits));
+      say("registers", operand.name,
+          fmt::format("{} values of {} bits, a thread's registers have {} bits", map->values.size(), operand.bits,
+                      operand.register_bits));
     }
     const std::int64_t expected = operand.tile * operand.replication, counted = operand.collective ? map->values.size() : held;
-    if (counted != expected) return say("tile", operand.name, fmt::format("the layout has {} positions, the tile {} elements times {} (declared replication)", counted, operand.tile, operand.replication));
+    if (counted != expected)
+      return say("tile", operand.name,
+                 fmt::format("the layout has {} positions, the tile {} elements times {} (declared replication)", counted,
+                             operand.tile, operand.replication));
     if (held > 1 << 24) return say("form", operand.name, "more than 2^24 positions");
     check_coverage(operand, *map);
     check_cells(operand, *map);
@@ -62,28 +75,36 @@ class StructureCheck {
     if (!operand.cell) return;
     const auto cells = FlatMap::make(*operand.cell);
     if (!cells) return say("form", operand.name, cells.reason().text);
-    if (cells->size() != map.values.size()) return say("tile", operand.name, fmt::format("{} cells for {} values", cells->size(), map.values.size()));
+    if (cells->size() != map.values.size())
+      return say("tile", operand.name, fmt::format("{} cells for {} values", cells->size(), map.values.size()));
     std::set<std::int64_t> taken;
     for (std::int64_t v = 0; v < cells->size(); ++v) {
       const std::int64_t at = (*cells)(v);
-      if (at < 0 || at >= most_cells) return say("coverage", operand.name, fmt::format("value {} lies outside the tensor memory", v));
-      if (!taken.insert(at).second) return say("coverage", operand.name, fmt::format("value {} shares its cell with another value", v));
+      if (at < 0 || at >= most_cells)
+        return say("coverage", operand.name, fmt::format("value {} lies outside the tensor memory", v));
+      if (!taken.insert(at).second)
+        return say("coverage", operand.name, fmt::format("value {} shares its cell with another value", v));
     }
   }
 
   void check_coverage(const Operand& operand, const ThreadValueMap& map) {
     std::vector<std::int64_t> times(static_cast<std::size_t>(operand.tile), 0);
     for (std::int64_t t = 0; t < map.threads.size(); ++t) {
-      if (operand.collective && map.threads(t) != 0) return say("coverage", operand.name, fmt::format("thread {} does not address the whole image", t));
+      if (operand.collective && map.threads(t) != 0)
+        return say("coverage", operand.name, fmt::format("thread {} does not address the whole image", t));
       if (operand.collective && t > 0) continue;
       for (std::int64_t v = 0; v < map.values.size(); ++v) {
         const std::int64_t at = map(t, v);
-        if (at < 0 || at >= operand.tile) return say("coverage", operand.name, fmt::format("thread {} value {} is index {}, outside the tile of {}", t, v, at, operand.tile));
+        if (at < 0 || at >= operand.tile)
+          return say("coverage", operand.name,
+                     fmt::format("thread {} value {} is index {}, outside the tile of {}", t, v, at, operand.tile));
         ++times[static_cast<std::size_t>(at)];
       }
     }
     for (std::size_t at = 0; at < times.size(); ++at) {
-      if (times[at] != operand.replication) return say("coverage", operand.name, fmt::format("index {} occurs {} times, {} declared", at, times[at], operand.replication));
+      if (times[at] != operand.replication)
+        return say("coverage", operand.name,
+                   fmt::format("index {} occurs {} times, {} declared", at, times[at], operand.replication));
     }
   }
 
@@ -93,8 +114,10 @@ class StructureCheck {
     const Operand* dst = payload_.operand("dst");
     const Operand* ref = payload_.operand("ref");
     if (src == nullptr || dst == nullptr || ref == nullptr) return say("form", "", "a copy has the operands src, dst and ref");
-    if (src->tile != dst->tile || ref->tile != dst->tile) say("tile", "", "source, destination and reference have images of different sizes");
-    if (!(ref->layout == src->layout) && !(ref->layout == dst->layout)) say("reference", "ref", "the reference is neither the source nor the destination");
+    if (src->tile != dst->tile || ref->tile != dst->tile)
+      say("tile", "", "source, destination and reference have images of different sizes");
+    if (!(ref->layout == src->layout) && !(ref->layout == dst->layout))
+      say("reference", "ref", "the reference is neither the source nor the destination");
   }
 
   void check_tiles() {
@@ -102,8 +125,10 @@ class StructureCheck {
     const std::pair<const char*, std::int64_t> tiles[] = {{"A", m * k}, {"B", n * k}, {"C", m * n}};
     for (const auto& [which, elements] : tiles) {
       const Operand* operand = payload_.operand(which);
-      if (operand == nullptr) say("form", which, "a matrix atom has the operands A, B and C");
-      else if (operand->tile != elements) say("tile", which, fmt::format("a tile of {} elements, M, N and K make {}", operand->tile, elements));
+      if (operand == nullptr)
+        say("form", which, "a matrix atom has the operands A, B and C");
+      else if (operand->tile != elements)
+        say("tile", which, fmt::format("a tile of {} elements, M, N and K make {}", operand->tile, elements));
     }
   }
 
@@ -123,7 +148,8 @@ std::uint64_t tag(std::uint64_t operand, std::int64_t index) {
 Held handed_out(const Operand& operand, std::uint64_t number) {
   const auto map = ThreadValueMap::make(operand.layout);
   const std::int64_t threads = operand.collective ? 1 : map->threads.size();
-  const FlatMap cells = operand.cell ? *FlatMap::make(*operand.cell) : *FlatMap::make(*make_layout(IntTuple(map->values.size())));
+  const FlatMap cells =
+      operand.cell ? *FlatMap::make(*operand.cell) : *FlatMap::make(*make_layout(IntTuple(map->values.size())));
   std::int64_t last = 0;
   for (std::int64_t v = 0; v < map->values.size(); ++v) last = std::max(last, cells(v));
   Held held(static_cast<std::size_t>(threads), std::vector<std::uint64_t>(static_cast<std::size_t>(last) + 1));
@@ -147,13 +173,16 @@ std::optional<std::string> compare(const Operand& operand, const Held& held, con
     if (cells->size() != map->values.size()) return fmt::format("{} cells for {} values", cells->size(), map->values.size());
   }
   const std::int64_t threads = operand.collective ? 1 : map->threads.size();
-  if (static_cast<std::int64_t>(held.size()) != threads) return fmt::format("the instruction has {} threads, the layout {}", held.size(), threads);
+  if (static_cast<std::int64_t>(held.size()) != threads)
+    return fmt::format("the instruction has {} threads, the layout {}", held.size(), threads);
   for (std::int64_t t = 0; t < threads; ++t) {
     const auto& mine = held[static_cast<std::size_t>(t)];
     for (std::int64_t v = 0; v < map->values.size(); ++v) {
       const std::int64_t at = cells ? (*cells)(v) : v;
-      if (at < 0 || at >= static_cast<std::int64_t>(mine.size())) return fmt::format("value {} lies outside what the instruction writes", v);
-      if (mine[static_cast<std::size_t>(at)] != expected((*map)(t, v))) return fmt::format("after the instruction thread {} value {} is not element {}", t, v, (*map)(t, v));
+      if (at < 0 || at >= static_cast<std::int64_t>(mine.size()))
+        return fmt::format("value {} lies outside what the instruction writes", v);
+      if (mine[static_cast<std::size_t>(at)] != expected((*map)(t, v)))
+        return fmt::format("after the instruction thread {} value {} is not element {}", t, v, (*map)(t, v));
     }
   }
   return std::nullopt;
@@ -167,7 +196,8 @@ std::vector<Problem> executed_copy(const Payload& payload) {
 
 std::vector<Problem> executed_multiply(const Payload& payload) {
   const auto [m, n, k] = payload.mnk;
-  const Held held = payload.executor.multiply(handed_out(*payload.operand("A"), 1), handed_out(*payload.operand("B"), 2), handed_out(*payload.operand("C"), 3));
+  const Held held = payload.executor.multiply(handed_out(*payload.operand("A"), 1), handed_out(*payload.operand("B"), 2),
+                                              handed_out(*payload.operand("C"), 3));
   std::vector<std::uint64_t> product(static_cast<std::size_t>(m * n));
   for (std::int64_t col = 0; col < n; ++col) {
     for (std::int64_t row = 0; row < m; ++row) {
@@ -176,7 +206,8 @@ std::vector<Problem> executed_multiply(const Payload& payload) {
       product[static_cast<std::size_t>(row + m * col)] = sum;
     }
   }
-  const auto wrong = compare(*payload.operand("C"), held, [&](std::int64_t index) { return product[static_cast<std::size_t>(index)]; });
+  const auto wrong =
+      compare(*payload.operand("C"), held, [&](std::int64_t index) { return product[static_cast<std::size_t>(index)]; });
   return wrong ? std::vector<Problem>{{"ground truth", "D", *wrong}} : std::vector<Problem>{};
 }
 

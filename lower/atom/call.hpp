@@ -19,11 +19,11 @@ namespace tmemsim::lower {
 // memref<f32, register, 4:1>, vector<8xf16>, f32.
 struct OperandType {
   std::string element;
-  int bits = 0;                 // of an element
-  std::string space;            // register, shared, global, buffer_desc; "" for a value
+  int bits = 0;                        // of an element
+  std::string space;                   // register, shared, global, buffer_desc; "" for a value
   std::optional<NestedLayout> layout;  // of a memref; nothing for a composed layout (a swizzle)
   std::string layout_text;
-  std::int64_t count = 1;       // elements: of a vector, or the cosize of a memref
+  std::int64_t count = 1;  // elements: of a vector, or the cosize of a memref
 
   bool is_memory() const { return !space.empty(); }
   std::string text() const;
@@ -45,15 +45,16 @@ struct AtomCall {
 };
 
 // Checks the call: number of operands, address spaces, register width against the instruction, required state fields.
-Result<AtomCall> make_call(AtomType type, bool value_form, std::vector<OperandType> operands, std::optional<atom::State> state = {});
+Result<AtomCall> make_call(AtomType type, bool value_form, std::vector<OperandType> operands,
+                           std::optional<atom::State> state = {});
 
 // One operation of the rewritten code. Operands and results are names of values; what starts with @ is a memref of the call.
 struct AtomOp {
-  std::string name;                   // fly.ptr.load, fly.copy_atom_call_ssa, llvm.load, rocdl.mfma.f32.16x16x16f16, ...
+  std::string name;  // fly.ptr.load, fly.copy_atom_call_ssa, llvm.load, rocdl.mfma.f32.16x16x16f16, ...
   std::vector<std::string> operands;
-  std::string result;                 // "" for none
-  std::string types;                  // "(vector<4xf16>, ...) -> vector<4xf32>"
-  bool under_predicate = false;       // inside the then-branch of scf.if
+  std::string result;            // "" for none
+  std::string types;             // "(vector<4xf16>, ...) -> vector<4xf32>"
+  bool under_predicate = false;  // inside the then-branch of scf.if
   bool operator==(const AtomOp&) const = default;
 };
 std::string to_string(const std::vector<AtomOp>& ops);

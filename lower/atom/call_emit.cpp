@@ -12,14 +12,20 @@ namespace {
 using atom::Payload;
 
 // Floating point narrower than 16 bits is carried as integers of that width.
-std::string value_element(const OperandType& type) { return type.bits < 16 && type.element[0] == 'f' ? fmt::format("i{}", type.bits) : type.element; }
-std::string vector_text(std::int64_t count, const std::string& element) { return count == 1 ? element : fmt::format("vector<{}x{}>", count, element); }
+std::string value_element(const OperandType& type) {
+  return type.bits < 16 && type.element[0] == 'f' ? fmt::format("i{}", type.bits) : type.element;
+}
+std::string vector_text(std::int64_t count, const std::string& element) {
+  return count == 1 ? element : fmt::format("vector<{}x{}>", count, element);
+}
 std::int64_t elements_of(const OperandType& type) {
   if (!type.layout) return type.count;
   const auto elements = size(*type.layout);
   return elements && elements->is_integer() ? elements->value : type.count;
 }
-std::string value_text(const OperandType& type) { return vector_text(type.is_memory() ? elements_of(type) : type.count, value_element(type)); }
+std::string value_text(const OperandType& type) {
+  return vector_text(type.is_memory() ? elements_of(type) : type.count, value_element(type));
+}
 std::string pointer_text(const OperandType& type) { return fmt::format("ptr<{}, {}>", type.element, type.space); }
 
 std::string address_space(const std::string& space) {
@@ -31,7 +37,8 @@ std::string address_space(const std::string& space) {
 
 class Writer {
  public:
-  void add(std::string name, std::vector<std::string> operands, std::string result, std::string types, bool under_predicate = false) {
+  void add(std::string name, std::vector<std::string> operands, std::string result, std::string types,
+           bool under_predicate = false) {
     ops_.push_back({std::move(name), std::move(operands), std::move(result), std::move(types), under_predicate});
   }
   std::vector<AtomOp> take() { return std::move(ops_); }
@@ -47,12 +54,17 @@ class ValueForm {
   explicit ValueForm(const AtomCall& call) : call_(call), copy_(call.atom.payload->kind == atom::Kind::copy) {}
 
   std::vector<AtomOp> run() {
-    const bool any = std::any_of(call_.operands.begin(), call_.operands.end(), [](const OperandType& type) { return !not_promotable(type); });
+    const bool any = std::any_of(call_.operands.begin(), call_.operands.end(),
+                                 [](const OperandType& type) { return !not_promotable(type); });
     if (call_.value_form || !any) {
-      writer_.add(fmt::format("fly.{}_atom_call{}", copy_ ? "copy" : "mma", call_.value_form ? "_ssa" : ""), names(), "", types(call_.operands));
+      writer_.add(fmt::format("fly.{}_atom_call{}", copy_ ? "copy" : "mma", call_.value_form ? "_ssa" : ""), names(), "",
+                  types(call_.operands));
       return writer_.take();
     }
-    if (copy_) copy(); else matrix();
+    if (copy_)
+      copy();
+    else
+      matrix();
     return writer_.take();
   }
 
@@ -80,14 +92,20 @@ class ValueForm {
     const bool whole = !not_promotable(type);
     if (!whole && !must) return {memory(k), type.text()};
     const std::string value = "%" + memory(k).substr(1);
-    if (whole) writer_.add("fly.ptr.load", {memory(k)}, value, fmt::format("({}) -> {}", pointer_text(type), value_text(type)));
-    else writer_.add("fly.memref.gather", {memory(k)}, value, fmt::format("({}) -> {}", type.text(), value_text(type)));
+    if (whole)
+      writer_.add("fly.ptr.load", {memory(k)}, value, fmt::format("({}) -> {}", pointer_text(type), value_text(type)));
+    else
+      writer_.add("fly.memref.gather", {memory(k)}, value, fmt::format("({}) -> {}", type.text(), value_text(type)));
     return {value, value_text(type)};
   }
   void store_result(std::size_t k) {
     const OperandType& type = call_.operands[k];
-    if (!not_promotable(type)) writer_.add("fly.ptr.store", {"%result", memory(k)}, "", fmt::format("({}, {}) -> ()", value_text(type), pointer_text(type)));
-    else writer_.add("fly.memref.scatter", {"%result", memory(k)}, "", fmt::format("({}, {}) -> ()", value_text(type), type.text()));
+    if (!not_promotable(type))
+      writer_.add("fly.ptr.store", {"%result", memory(k)}, "",
+                  fmt::format("({}, {}) -> ()", value_text(type), pointer_text(type)));
+    else
+      writer_.add("fly.memref.scatter", {"%result", memory(k)}, "",
+                  fmt::format("({}, {}) -> ()", value_text(type), type.text()));
   }
 
   void copy() {
@@ -97,8 +115,10 @@ class ValueForm {
       const bool carried = call_.operands[2].space == "register";
       const auto predicate = as_value(2, carried);
       // The old destination is what a load that does not happen leaves.
-      if (result) given.push_back(as_value(1, true));
-      else given.emplace_back(memory(1), call_.operands[1].text());
+      if (result)
+        given.push_back(as_value(1, true));
+      else
+        given.emplace_back(memory(1), call_.operands[1].text());
       given.push_back(predicate);
     } else if (!result) {
       given.emplace_back(memory(1), call_.operands[1].text());
@@ -138,14 +158,18 @@ class Emission {
   explicit Emission(const AtomCall& call) : call_(call), payload_(*call.atom.payload) {}
 
   std::vector<AtomOp> run() {
-    if (payload_.kind == atom::Kind::mma) matrix();
-    else if (payload_.whole_tile) tile();
-    else copy();
+    if (payload_.kind == atom::Kind::mma)
+      matrix();
+    else if (payload_.whole_tile)
+      tile();
+    else
+      copy();
     return writer_.take();
   }
 
  private:
-  // An operand as the instruction takes it. Memory form: loaded with that type (element by element when strided). Value form: cast.
+  // An operand as the instruction takes it. Memory form: loaded with that type (element by element when strided). Value form:
+  // cast.
   std::string operand(std::size_t k, const std::string& name, const std::string& carrier) {
     const OperandType& type = call_.operands[k];
     const std::string value = "%" + name;
@@ -174,8 +198,11 @@ class Emission {
       const auto at = type.layout ? crd2idx(IntTuple(i), *type.layout) : Result<IntTuple>(IntTuple(i));
       const std::string address = fmt::format("%ptr_{}[{}]", name, at ? to_string(*at) : "?");
       const std::string part = fmt::format("{}_{}", value, i);
-      if (load) writer_.add("llvm.load", {address}, part, fmt::format("{} -> {}", address_space(type.space), value_element(type)));
-      else writer_.add("llvm.store", {fmt::format("{}_elements[{}]", value, i), address}, "", fmt::format("{}, {}", value_element(type), address_space(type.space)), predicated());
+      if (load)
+        writer_.add("llvm.load", {address}, part, fmt::format("{} -> {}", address_space(type.space), value_element(type)));
+      else
+        writer_.add("llvm.store", {fmt::format("{}_elements[{}]", value, i), address}, "",
+                    fmt::format("{}, {}", value_element(type), address_space(type.space)), predicated());
       parts.push_back(part);
     }
     if (load) writer_.add("vector.from_elements", parts, value + "_elements", whole);
@@ -188,7 +215,8 @@ class Emission {
     for (std::size_t k = 0; k < payload_.state.size(); ++k) {
       const atom::StateField& field = payload_.state[k];
       if (field.must_be_constant) continue;  // an attribute of the instruction
-      writer_.add("llvm.extractvalue", {"%atom", fmt::format("[{}]", k)}, "%" + field.name, fmt::format("{} -> {}", struct_text(), field.type));
+      writer_.add("llvm.extractvalue", {"%atom", fmt::format("[{}]", k)}, "%" + field.name,
+                  fmt::format("{} -> {}", struct_text(), field.type));
       values.push_back("%" + field.name);
       types.push_back(field.type);
     }
@@ -219,8 +247,10 @@ class Emission {
     if (!with_d) return;
     const OperandType& d = call_.operands[0];
     if (!d.is_memory()) return;
-    if (!not_promotable(d)) writer_.add("llvm.store", {"%d", "%ptr_d"}, "", fmt::format("{}, {}", result, address_space(d.space)));
-    else strided(d, "d", result, false);
+    if (!not_promotable(d))
+      writer_.add("llvm.store", {"%d", "%ptr_d"}, "", fmt::format("{}, {}", result, address_space(d.space)));
+    else
+      strided(d, "d", result, false);
   }
 
   // What a thread's bits are called by the instructions: i8, i16, i32 or a vector of i32.
@@ -232,28 +262,36 @@ class Emission {
   void copy() {
     std::vector<std::string> state_types;
     std::vector<std::string> state = state_values(state_types);
-    const auto offset = std::find_if(payload_.state.begin(), payload_.state.end(), [](const atom::StateField& field) { return field.name == "soffset"; });
+    const auto offset = std::find_if(payload_.state.begin(), payload_.state.end(),
+                                     [](const atom::StateField& field) { return field.name == "soffset"; });
     if (offset != payload_.state.end() && !state.empty()) {
-      writer_.add("arith.muli", {state[0], fmt::format("{}", std::max(1, call_.operands[0].bits / 8))}, "%soffset_bytes", "i32");
+      writer_.add("arith.muli", {state[0], fmt::format("{}", std::max(1, call_.operands[0].bits / 8))}, "%soffset_bytes",
+                  "i32");
       state[0] = "%soffset_bytes";
     }
     if (predicated()) {
       const OperandType& predicate = call_.operands[2];
-      if (predicate.is_memory()) writer_.add("llvm.load", {"%ptr_pred"}, "%pred", fmt::format("{} -> i1", address_space(predicate.space)));
-      else writer_.add("scf.condition", {"%arg_pred"}, "%pred", "i1");
+      if (predicate.is_memory())
+        writer_.add("llvm.load", {"%ptr_pred"}, "%pred", fmt::format("{} -> i1", address_space(predicate.space)));
+      else
+        writer_.add("scf.condition", {"%arg_pred"}, "%pred", "i1");
     }
-    if (payload_.instruction == "llvm.atomicrmw" || payload_.name.find("buffer_atomic") != std::string::npos) return atomic(state);
+    if (payload_.instruction == "llvm.atomicrmw" || payload_.name.find("buffer_atomic") != std::string::npos) return atomic();
     const OperandType& src = call_.operands[0];
     const bool to_registers = !in_memory(call_.operands[1]), from_registers = !in_memory(src);
     if (from_registers) {
       const std::string value = operand(0, "src", carried());
       if (to_registers) return finish(value);
-      writer_.add(store_instruction(), {value, "%ptr_dst"}, "", fmt::format("({}, {}{})", carried(), address_space(call_.operands[1].space), offsets(state)), predicated());
+      writer_.add(store_instruction(), {value, "%ptr_dst"}, "",
+                  fmt::format("({}, {}{})", carried(), address_space(call_.operands[1].space), offsets(state)), predicated());
     } else if (to_registers) {
-      writer_.add(payload_.instruction, {"%ptr_src"}, "%loaded", fmt::format("({}{}) -> {}", address_space(src.space), offsets(state), carried()), predicated());
+      writer_.add(payload_.instruction, {"%ptr_src"}, "%loaded",
+                  fmt::format("{}{} -> {}", address_space(src.space), offsets(state), carried()), predicated());
       finish("%loaded");
     } else {
-      writer_.add(payload_.instruction, {"%ptr_src", "%ptr_dst"}, "", fmt::format("({}, {}{})", address_space(src.space), address_space(call_.operands[1].space), offsets(state)), predicated());
+      writer_.add(payload_.instruction, {"%ptr_src", "%ptr_dst"}, "",
+                  fmt::format("({}, {}{})", address_space(src.space), address_space(call_.operands[1].space), offsets(state)),
+                  predicated());
     }
   }
   static bool in_memory(const OperandType& type) { return type.is_memory() && type.space != "register"; }
@@ -269,19 +307,23 @@ class Emission {
       if (predicated()) writer_.add("scf.if", {"%pred", value, "%arg_dst"}, "%result", fmt::format("i1 -> {}", carried()));
       return;
     }
-    if (!not_promotable(dst)) writer_.add("llvm.store", {value, "%ptr_dst"}, "", fmt::format("{}, {}", carried(), address_space(dst.space)), predicated());
-    else strided_store(value, dst);
+    if (!not_promotable(dst))
+      writer_.add("llvm.store", {value, "%ptr_dst"}, "", fmt::format("{}, {}", carried(), address_space(dst.space)),
+                  predicated());
+    else
+      strided_store(value, dst);
   }
   void strided_store(const std::string& value, const OperandType& dst) {
     writer_.add("arith.copy", {value}, "%dst", carried());
     strided(dst, "dst", carried(), false);
   }
 
-  void atomic(const std::vector<std::string>& state) {
+  void atomic() {
     const std::string type = call_.operands[0].element;
     const std::string value = operand(0, "src", type);
     const auto parts = atom::name_parts(payload_.name);
-    writer_.add(payload_.instruction, {parts ? parts->word(0) : "", value, "%ptr_dst"}, "", fmt::format("({}, {}{})", type, address_space(call_.operands[1].space), offsets(state)), predicated());
+    writer_.add(payload_.instruction, {parts ? parts->word(0) : "", value, "%ptr_dst"}, "",
+                fmt::format("{}, {}", address_space(call_.operands[1].space), type), predicated());
   }
 
   void tile() {
@@ -304,7 +346,8 @@ class Emission {
 std::string to_string(const std::vector<AtomOp>& ops) {
   std::string text;
   for (const AtomOp& op : ops) {
-    text += fmt::format("{}{}{} {} : {}\n", op.under_predicate ? "if %pred: " : "", op.result.empty() ? "" : op.result + " = ", op.name, fmt::join(op.operands, ", "), op.types);
+    text += fmt::format("{}{}{} {} : {}\n", op.under_predicate ? "if %pred: " : "", op.result.empty() ? "" : op.result + " = ",
+                        op.name, fmt::join(op.operands, ", "), op.types);
   }
   return text;
 }

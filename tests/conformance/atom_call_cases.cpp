@@ -45,7 +45,8 @@ std::optional<std::string> wrong_instruction(const std::vector<Row>& rows, const
   const auto found = std::find_if(emitted.rbegin(), emitted.rend(), [](const AtomOp& op) { return is_instruction(op.name); });
   if (found == emitted.rend()) return fmt::format("{} is expected, no instruction is emitted", wanted->op);
   if (found->name != wanted->op) return fmt::format("{} is expected, {} is emitted", wanted->op, found->name);
-  if (found->types.find(wanted->types) == std::string::npos) return fmt::format("{} is expected, the types are {}", wanted->types, found->types);
+  if (found->types.find(wanted->types) == std::string::npos)
+    return fmt::format("{} is expected, the types are {}", wanted->types, found->types);
   return std::nullopt;
 }
 
@@ -59,9 +60,11 @@ std::optional<std::string> wrong_accesses(const std::vector<Row>& rows, const st
     for (const AtomOp& op : ops) {
       if (op.name == name) found.push_back(op.types);
     }
-    if (wanted.size() != found.size()) return fmt::format("{} {} are expected, there are {}", wanted.size(), name, found.size());
+    if (wanted.size() != found.size())
+      return fmt::format("{} {} are expected, there are {}", wanted.size(), name, found.size());
     for (std::size_t k = 0; k < wanted.size(); ++k) {
-      if (found[k].find(wanted[k]) == std::string::npos) return fmt::format("{} {} is expected, found {}", name, wanted[k], found[k]);
+      if (found[k].find(wanted[k]) == std::string::npos)
+        return fmt::format("{} {} is expected, found {}", name, wanted[k], found[k]);
     }
   }
   return std::nullopt;
@@ -84,7 +87,8 @@ std::optional<std::string> wrong_sets(const YAML::Node& node, const atom::Payloa
   if (payload->state.empty() && has_pass(node, "fly-promote-regmem-to-vectorssa")) return std::nullopt;
   atom::State state(payload);
   for (const YAML::Node& field : node["sets"]) {
-    const auto declared = std::find_if(payload->state.begin(), payload->state.end(), [&](const atom::StateField& one) { return one.name == text(field); });
+    const auto declared = std::find_if(payload->state.begin(), payload->state.end(),
+                                       [&](const atom::StateField& one) { return one.name == text(field); });
     const auto next = state.set(text(field), {declared == payload->state.end() ? "i32" : declared->type, 1, true});
     if (!next) return next.reason().text;
     state = *next;
@@ -93,9 +97,11 @@ std::optional<std::string> wrong_sets(const YAML::Node& node, const atom::Payloa
 }
 
 // A copy in value form whose destination is its result alone: src[, pred] -> value.
-std::optional<std::string> add_result(const YAML::Node& node, bool value_form, atom::Kind kind, std::vector<lower::OperandType>& operands) {
+std::optional<std::string> add_result(const YAML::Node& node, bool value_form, atom::Kind kind,
+                                      std::vector<lower::OperandType>& operands) {
   if (!value_form || kind != atom::Kind::copy || !node["result"] || text(node["result"]) == "()") return std::nullopt;
-  const bool only_source = operands.size() == 1, predicated = operands.size() == 2 && operands[1].element == "i1" && operands[0].element != "i1";
+  const bool only_source = operands.size() == 1,
+             predicated = operands.size() == 2 && operands[1].element == "i1" && operands[0].element != "i1";
   if (!only_source && !predicated) return std::nullopt;
   const auto result = lower::parse_operand_type(text(node["result"]));
   if (!result) return result.reason().text;
@@ -112,7 +118,8 @@ Outcome run_negative(const YAML::Node& node) {
   const std::string tile = given.substr(on + 4);
   const std::size_t space = tile.find(' ');
   if (space == std::string::npos) throw BadCase(node["atom"], "expected ATOM on ELEMENT LAYOUT");
-  const auto type = lower::parse_operand_type(fmt::format("memref<{}, global, {}>", tile.substr(0, space), tile.substr(space + 1)));
+  const auto type =
+      lower::parse_operand_type(fmt::format("memref<{}, global, {}>", tile.substr(0, space), tile.substr(space + 1)));
   if (!type) throw BadCase(node["atom"], type.reason().text);
   return lower::tile_refused(**found, *type) ? passed() : failed("is accepted, and must be refused");
 }

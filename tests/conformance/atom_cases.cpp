@@ -16,7 +16,9 @@ namespace {
 using atom::Operand;
 using atom::Payload;
 
-bool has_entries(const YAML::Node& node, const char* key) { return node[key] && node[key].IsSequence() && node[key].size() > 0; }
+bool has_entries(const YAML::Node& node, const char* key) {
+  return node[key] && node[key].IsSequence() && node[key].size() > 0;
+}
 
 bool has_inexact(const YAML::Node& node) {
   if (!has_entries(node, "val_layouts")) return false;
@@ -40,7 +42,8 @@ struct Measured {
   std::string replication;
 };
 
-Measured measure(const NestedLayout& layout, std::int64_t threads, std::int64_t tile, std::int64_t register_bits, int element_bits) {
+Measured measure(const NestedLayout& layout, std::int64_t threads, std::int64_t tile, std::int64_t register_bits,
+                 int element_bits) {
   Measured found;
   const auto map = atom::ThreadValueMap::make(layout);
   if (!map) return found;
@@ -67,17 +70,22 @@ Measured measure(const NestedLayout& layout, std::int64_t threads, std::int64_t 
 bool flag(const YAML::Node& node) { return text(node) == "true"; }
 
 std::optional<std::string> differs(const YAML::Node& checks, const Measured& found) {
-  const std::pair<const char*, bool> flags[] = {{"product", found.product}, {"thr", found.threads}, {"reg_width", found.width}, {"val", found.width}, {"injective", found.injective}, {"covers", found.covers}};
+  const std::pair<const char*, bool> flags[] = {{"product", found.product},     {"thr", found.threads},
+                                                {"reg_width", found.width},     {"val", found.width},
+                                                {"injective", found.injective}, {"covers", found.covers}};
   for (const auto& [key, value] : flags) {
-    if (checks[key] && flag(checks[key]) != value) return fmt::format("{} is {}, {} is expected", key, value, text(checks[key]));
+    if (checks[key] && flag(checks[key]) != value)
+      return fmt::format("{} is {}, {} is expected", key, value, text(checks[key]));
   }
-  if (checks["replication"] && text(checks["replication"]) != found.replication) return fmt::format("replication is {}, {} is expected", found.replication, text(checks["replication"]));
+  if (checks["replication"] && text(checks["replication"]) != found.replication)
+    return fmt::format("replication is {}, {} is expected", found.replication, text(checks["replication"]));
   return std::nullopt;
 }
 
 class AtomCase {
  public:
-  AtomCase(const Case& one, const Payload& payload) : node_(one.node), payload_(payload), violated_(has_entries(one.node, "violations")) {}
+  AtomCase(const Case& one, const Payload& payload)
+      : node_(one.node), payload_(payload), violated_(has_entries(one.node, "violations")) {}
 
   std::optional<std::string> wrong() {
     if (!atom::verify(payload_).empty()) return "the row breaks the rules: " + atom::verify(payload_)[0].text;
@@ -92,12 +100,14 @@ class AtomCase {
     const auto shape = integers(need(node_, "shapeMNK"));
     if (shape != std::vector<std::int64_t>(payload_.mnk.begin(), payload_.mnk.end())) return "shapeMNK differs";
     for (const Operand& operand : payload_.operands) {
-      if (node_["types"] && node_["types"][operand.name] && text(node_["types"][operand.name]) != operand.type) return fmt::format("{} has the type {}", operand.name, operand.type);
+      if (node_["types"] && node_["types"][operand.name] && text(node_["types"][operand.name]) != operand.type)
+        return fmt::format("{} has the type {}", operand.name, operand.type);
       const std::string& name = operand.name;
       const bool corrected = std::find(payload_.corrected.begin(), payload_.corrected.end(), name) != payload_.corrected.end();
       if (corrected && violated_) continue;
       if (const auto layout = differs(need(node_, name), operand.layout)) return name + ": " + *layout;
-      const Measured found = measure(operand.layout, atom::FlatMap::make(payload_.threads)->size(), operand.tile, operand.register_bits, operand.bits);
+      const Measured found = measure(operand.layout, atom::FlatMap::make(payload_.threads)->size(), operand.tile,
+                                     operand.register_bits, operand.bits);
       if (node_["checks"] && node_["checks"][name]) {
         if (const auto check = differs(node_["checks"][name], found)) return name + ": " + *check;
       }
@@ -109,10 +119,12 @@ class AtomCase {
     const std::int64_t bits = integer(need(node_, "bits"));
     for (const char* side : {"src", "dst", "ref"}) {
       const Operand& operand = *payload_.operand(side);
-      if (const auto layout = differs(need(node_, std::string(side) + "_bits"), operand.layout)) return std::string(side) + ": " + *layout;
+      if (const auto layout = differs(need(node_, std::string(side) + "_bits"), operand.layout))
+        return std::string(side) + ": " + *layout;
       const auto threads = atom::FlatMap::make(payload_.threads)->size();
       if (node_["checks"] && node_["checks"][side]) {
-        if (const auto check = differs(node_["checks"][side], measure(operand.layout, threads, operand.tile, bits, 1))) return std::string(side) + ": " + *check;
+        if (const auto check = differs(node_["checks"][side], measure(operand.layout, threads, operand.tile, bits, 1)))
+          return std::string(side) + ": " + *check;
       }
     }
     return wrong_values();
@@ -129,7 +141,8 @@ class AtomCase {
       if (!made) return made.reason().text;
       if (!exact) return fmt::format("{}-bit values are not exact, and must be refused", width);
       for (const char* side : {"src", "dst", "ref"}) {
-        if (const auto layout = differs(need(row, side), made->thread_values(side))) return fmt::format("{} at {} bits: {}", side, width, *layout);
+        if (const auto layout = differs(need(row, side), made->thread_values(side)))
+          return fmt::format("{} at {} bits: {}", side, width, *layout);
       }
     }
     return std::nullopt;
@@ -137,17 +150,21 @@ class AtomCase {
 
   std::optional<std::string> wrong_state() {
     const YAML::Node state = node_["state"];
-    if (!state || !state.IsSequence()) return payload_.state.empty() || !state ? std::nullopt : std::optional<std::string>("the atom has state, the case none");
+    if (!state || !state.IsSequence())
+      return payload_.state.empty() || !state ? std::nullopt : std::optional<std::string>("the atom has state, the case none");
     for (const YAML::Node& field : state) {
       std::string name = text(need(field, "name"));
       const std::size_t range = name.find("..");
       if (range != std::string::npos) name = name.substr(0, range);
-      const auto found = std::find_if(payload_.state.begin(), payload_.state.end(), [&](const atom::StateField& one) { return one.name == name; });
+      const auto found = std::find_if(payload_.state.begin(), payload_.state.end(),
+                                      [&](const atom::StateField& one) { return one.name == name; });
       if (found == payload_.state.end()) return "there is no field " + name;
       if (field["type"] && text(field["type"]) != found->type) return fmt::format("{} is an {}", name, found->type);
-      if (field["default"] && found->default_value != std::optional(integer(field["default"]))) return name + " has another default";
+      if (field["default"] && found->default_value != std::optional(integer(field["default"])))
+        return name + " has another default";
       if (field["unit"] && text(field["unit"]) != found->unit) return name + " has another unit";
-      if (field["must_be_constant"] && flag(field["must_be_constant"]) != found->must_be_constant) return name + ": constness differs";
+      if (field["must_be_constant"] && flag(field["must_be_constant"]) != found->must_be_constant)
+        return name + ": constness differs";
     }
     return std::nullopt;
   }
@@ -161,14 +178,16 @@ class AtomCase {
 
 bool is_atom_case(const Case& one) {
   const YAML::Node& node = one.node;
-  return node["name"] && node["thr"] && node["kind"] && (one.operation() == "mma" || one.operation() == "copy") && !node["image_bits"];
+  return node["name"] && node["thr"] && node["kind"] && (one.operation() == "mma" || one.operation() == "copy") &&
+         !node["image_bits"];
 }
 
 Outcome run_atom_case(const Case& one) {
   const std::string name = text(need(one.node, "name"));
   const auto found = atom::atom_named(name);
   const bool may_be_refused = has_entries(one.node, "violations") || has_inexact(one.node);
-  if (!found) return may_be_refused && found.reason().text.find("there is no atom") != 0 ? passed() : failed(found.reason().text);
+  if (!found)
+    return may_be_refused && found.reason().text.find("there is no atom") != 0 ? passed() : failed(found.reason().text);
   const auto wrong = AtomCase(one, **found).wrong();
   return wrong ? failed(*wrong) : passed();
 }

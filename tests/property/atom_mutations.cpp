@@ -80,7 +80,9 @@ void leaf_mistakes(const Mode& part, const std::function<void(Mode)>& add) {
   }
 }
 
-std::int64_t row_major(std::int64_t stride, std::int64_t rows, std::int64_t columns) { return stride % rows * columns + stride / rows; }
+std::int64_t row_major(std::int64_t stride, std::int64_t rows, std::int64_t columns) {
+  return stride % rows * columns + stride / rows;
+}
 
 std::vector<NestedLayout> mistakes(const Operand& operand) {
   const Mode threads = mode_leaves(operand.layout, 0), values = mode_leaves(operand.layout, 1);
@@ -129,15 +131,18 @@ void count(const PayloadRef& atom, Count& total) {
       if (!found) FAIL_CHECK(atom->name << " " << atom->operands[k].name << ": " << to_string(wrong) << " is not found");
     }
     if (!atom->operands[k].cell) continue;
-    const NestedLayout cells{IntTuple::of({IntTuple(1), atom->operands[k].cell->shape}), IntTuple::of({IntTuple(0), atom->operands[k].cell->stride})};
+    const NestedLayout cells{IntTuple::of({IntTuple(1), atom->operands[k].cell->shape}),
+                             IntTuple::of({IntTuple(0), atom->operands[k].cell->stride})};
     leaf_mistakes(mode_leaves(cells, 1), [&](const Mode& changed_cells) {
       const NestedLayout wrong = layout_of({{1, 0}}, changed_cells);
       if (same_map(wrong, cells)) return;
       Payload changed = *atom;
       changed.operands[k].cell = mode(wrong, 1);
       ++total.wrong;
-      if (!verify(changed).empty()) ++total.found;
-      else FAIL_CHECK(atom->name << " cells: " << to_string(wrong) << " is not found");
+      if (!verify(changed).empty())
+        ++total.found;
+      else
+        FAIL_CHECK(atom->name << " cells: " << to_string(wrong) << " is not found");
     });
   }
 }

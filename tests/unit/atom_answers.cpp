@@ -37,11 +37,25 @@ struct Form {
   int registers, most;
   std::pair<int, int> (*cell)(int t, int r);  // without pack
 };
-const Form forms[] = {{"32x32b", 1, 128, [](int t, int r) { return std::pair{t, r}; }},
-                      {"16x64b", 1, 128, [](int t, int r) { return std::pair{(t >> 2) + 8 * (t & 1), 2 * r + ((t >> 1) & 1)}; }},
-                      {"16x128b", 2, 64, [](int t, int r) { return std::pair{(t >> 2) + 8 * (r & 1), 4 * (r >> 1) + (t & 3)}; }},
-                      {"16x256b", 4, 32, [](int t, int r) { return std::pair{(t >> 2) + 8 * ((r >> 1) & 1), 8 * (r >> 2) + 2 * (t & 3) + (r & 1)}; }},
-                      {"16x32bx2", 1, 128, [](int t, int r) { return std::pair{t & 15, r}; }}};
+const Form forms[] = {{"32x32b", 1, 128,
+                       [](int t, int r) {
+                         return std::pair{t, r};
+                       }},
+                      {"16x64b", 1, 128,
+                       [](int t, int r) {
+                         return std::pair{(t >> 2) + 8 * (t & 1), 2 * r + ((t >> 1) & 1)};
+                       }},
+                      {"16x128b", 2, 64,
+                       [](int t, int r) {
+                         return std::pair{(t >> 2) + 8 * (r & 1), 4 * (r >> 1) + (t & 3)};
+                       }},
+                      {"16x256b", 4, 32,
+                       [](int t, int r) {
+                         return std::pair{(t >> 2) + 8 * ((r >> 1) & 1), 8 * (r >> 2) + 2 * (t & 3) + (r & 1)};
+                       }},
+                      {"16x32bx2", 1, 128, [](int t, int r) {
+                         return std::pair{t & 15, r};
+                       }}};
 
 void check_form(const Form& form, int num, bool packed, const std::string& name) {
   INFO(name);
@@ -71,7 +85,9 @@ Said conformance(const std::string& cases, const std::string& file) {
   const tests::TemporaryFolder folder;
   folder.write(file, cases);
   const std::string output = (folder / "output").string();
-  const int status = std::system(("cd '" + folder.path().string() + "' && '" + tests::binary_dir + "/tests/conformance' " + file + " > '" + output + "' 2>&1").c_str());
+  const int status = std::system(("cd '" + folder.path().string() + "' && '" + tests::binary_dir + "/tests/conformance' " +
+                                  file + " > '" + output + "' 2>&1")
+                                     .c_str());
   return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, tests::read_file(output)};
 }
 
@@ -93,7 +109,8 @@ TEST_CASE("atom show prints the registers of every legal tcgen05.ld and st") {
       check_form(form, num, true, "tcgen05.st." + tail + ".unpack::16b");
       count += 4;
     }
-    CHECK_THROWS_AS(report::atom_csv("tcgen05.ld." + std::string(form.shape) + ".x" + std::to_string(2 * form.most), {}), InputError);
+    CHECK_THROWS_AS(report::atom_csv("tcgen05.ld." + std::string(form.shape) + ".x" + std::to_string(2 * form.most), {}),
+                    InputError);
   }
   CHECK(count == 148);
 }

@@ -188,8 +188,10 @@ TEST_CASE("Names: what no row allows is refused with the rule") {
   CHECK(reason_of("tcgen05.mma.cta_group::1.kind::f16.m128n24k16") == "accepted");
   CHECK_THAT(reason_of("tcgen05.ld.32x32b.x3"), tests::contains("no atom"));
   CHECK_THAT(reason_of("tcgen05.ld.16x256b.x64"), tests::contains("no atom"));
-  for (const char* odd : {"", "<", "<>", "cdna3.mfma<", "cdna3.mfma<>", "cdna3.mfma<16x16x16>", "cdna3.mfma<0x0x0,(f16,f16)->f32>", "cdna3.mfma<16x16x16,(f16,f17)->f32>",
-                          "cdna4.lds_read_trans<>", "cdna4.lds_read_trans<trans=b,64>", "gfx1250.tdm<rank=9>", "universal_copy<99999999999999999999>", "tcgen05.mma.cta_group::1.kind::", "universal_atomic<>"}) {
+  for (const char* odd : {"", "<", "<>", "cdna3.mfma<", "cdna3.mfma<>", "cdna3.mfma<16x16x16>",
+                          "cdna3.mfma<0x0x0,(f16,f16)->f32>", "cdna3.mfma<16x16x16,(f16,f17)->f32>", "cdna4.lds_read_trans<>",
+                          "cdna4.lds_read_trans<trans=b,64>", "gfx1250.tdm<rank=9>", "universal_copy<99999999999999999999>",
+                          "tcgen05.mma.cta_group::1.kind::", "universal_atomic<>"}) {
     INFO(odd);
     CHECK(reason_of(odd) != "accepted");
   }

@@ -17,16 +17,22 @@ NestedLayout layout(const std::string& text) { return *parse_nested(text); }
 CopyAtom copy_atom(const std::string& name, std::int64_t bits) { return *CopyAtom::make(*atom_named(name), bits); }
 
 template <class T>
-std::string said(const Result<T>& result) { return result ? to_string(*result) : result.reason().text; }
+std::string said(const Result<T>& result) {
+  return result ? to_string(*result) : result.reason().text;
+}
 
 const ThreadValueTile& rows_of_128() {
   static const ThreadValueTile made = *thread_value_tile(layout("(8,32):(32,1)"), layout("(1,4):(4,1)"));
   return made;
 }
 TiledCopy rows_copy() { return *TiledCopy::make(copy_atom("universal_copy<128>", 32), rows_of_128().tv, rows_of_128().tile); }
-TiledMma four_waves() { return *TiledMma::make(*MmaAtom::make(*atom_named("cdna3.mfma<16x16x16,(f16,f16)->f32>")), layout("(2,2,1):(1,2,0)")); }
+TiledMma four_waves() {
+  return *TiledMma::make(*MmaAtom::make(*atom_named("cdna3.mfma<16x16x16,(f16,f16)->f32>")), layout("(2,2,1):(1,2,0)"));
+}
 
-std::int64_t first_offset(const NestedLayout& view, std::int64_t thread) { return crd2idx(IntTuple(thread), mode(view, 0))->value; }
+std::int64_t first_offset(const NestedLayout& view, std::int64_t thread) {
+  return crd2idx(IntTuple(thread), mode(view, 0))->value;
+}
 
 }  // namespace
 
@@ -56,7 +62,8 @@ TEST_CASE("A tiled copy of four floats a thread: view, owners, iterations") {
 }
 
 TEST_CASE("A transposing copy: source and destination give a thread different elements") {
-  const auto copy = TiledCopy::make(copy_atom("cdna4.lds_read_trans<trans=16b,64>", 16), layout("((16,4),4):((1,64),16)"), *parse_int_tuple("(16,16)"));
+  const auto copy = TiledCopy::make(copy_atom("cdna4.lds_read_trans<trans=16b,64>", 16), layout("((16,4),4):((1,64),16)"),
+                                    *parse_int_tuple("(16,16)"));
   REQUIRE(copy);
   const NestedLayout data = layout("(16,16):(1,16)");
   const auto src = copy->view("src", data), dst = copy->view("dst", data);
@@ -82,7 +89,8 @@ TEST_CASE("A tiled copy is refused when an element has two owners or none, or th
   CHECK_FALSE(TiledCopy::make(atom, layout("((32,8),4):((32,1),4)"), rows_of_128().tile));
   CHECK_FALSE(TiledCopy::make(atom, layout("((32,8),4):((32,1),8)"), *parse_int_tuple("(8,64)")));
   CHECK_FALSE(TiledCopy::make(atom, layout("(512,2):(1,512)"), *parse_int_tuple("(8,128)")));
-  CHECK_FALSE(TiledCopy::make(copy_atom("cdna4.lds_read_trans<trans=16b,64>", 16), layout("(8,4):(1,8)"), *parse_int_tuple("(8,4)")));
+  CHECK_FALSE(
+      TiledCopy::make(copy_atom("cdna4.lds_read_trans<trans=16b,64>", 16), layout("(8,4):(1,8)"), *parse_int_tuple("(8,4)")));
   CHECK(TiledCopy::make(atom, layout("((32,8),4):((32,1),8)"), *parse_int_tuple("(8,128)")));
 }
 
@@ -91,7 +99,8 @@ TEST_CASE("A tiled matrix instruction: thread coordinates and views") {
   CHECK(mma.threads() == 256);
   CHECK(to_string(mma.thread_vmnk()) == "(64,2,2,1):(1,64,128,0)");
   CHECK(said(mma.view('A', layout("(128,64):(64,1)"))) == "(((16,4),(2,1)),(4,(4,4))):(((64,4),(1024,0)),(1,(2048,16)))");
-  CHECK(said(mma.view('C', layout("(128,128):(128,1)"))) == "(((16,4),(2,2)),((4,1),(4,4))):(((1,512),(2048,16)),((128,0),(4096,32)))");
+  CHECK(said(mma.view('C', layout("(128,128):(128,1)"))) ==
+        "(((16,4),(2,2)),((4,1),(4,4))):(((1,512),(2048,16)),((128,0),(4096,32)))");
   CHECK_FALSE(not_owned_once(*mma.view('A', layout("(128,64):(64,1)")), 128 * 64));
   CHECK_FALSE(not_owned_once(*mma.view('C', layout("(128,128):(128,1)")), 128 * 128));
   CHECK_FALSE(mma.view('A', layout("(120,64):(64,1)")));
@@ -106,7 +115,9 @@ TEST_CASE("The threads of a tiled matrix instruction together compute every prod
   std::map<std::int64_t, int> owners;
   std::map<std::int64_t, std::set<std::int64_t>> rows_of_a, rows_of_c, rows_of_b, columns_of_c;  // by warp
   for (std::int64_t thread = 0; thread < mma.threads(); ++thread) {
-    const auto c = mma.partition('C', layout("(64,32):(1,64)"), thread), a = mma.partition('A', layout("(64,32):(1,64)"), thread), b = mma.partition('B', layout("(32,32):(1,32)"), thread);
+    const auto c = mma.partition('C', layout("(64,32):(1,64)"), thread),
+               a = mma.partition('A', layout("(64,32):(1,64)"), thread),
+               b = mma.partition('B', layout("(32,32):(1,32)"), thread);
     REQUIRE((a && b && c));
     const std::int64_t warp = thread / 32;
     const auto visit = [](const TiledCopy::Part& part, const auto& use) {
