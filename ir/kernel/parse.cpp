@@ -433,10 +433,36 @@ class KernelParser {
   }
   template <class Enum, std::size_t = Keywords<Enum>::names.size()> void read(Enum& value, std::string_view key) { value = enumerator<Enum>(key); }
   template <class T> void read(std::optional<T>& value, std::string_view key) { read(value.emplace(), key); }
+  // [x, y, ...], and the brackets alone for none.
+  template <class Item> void list(std::string_view key, Item&& item) {
+    const std::size_t begin = in_.at();
+    in_.expect("[", fmt::format("before the list of {}", key));
+    if (in_.accept("]")) return;
+    std::size_t count = 0;
+    do {
+      if (++count > text_form::most_list_items) in_.fail(begin, fmt::format("{} has at most {} items", key, text_form::most_list_items));
+      item();
+    } while (in_.accept(","));
+    in_.expect("]", fmt::format("after the list of {}", key));
+  }
+  template <class T> void read(std::vector<T>& values, std::string_view key) {
+    values.clear();
+    list(key, [&] { read(values.emplace_back(), key); });
+  }
+  void read(Transpose& value, std::string_view key) {
+    value = {};
+    list(key, [&] {
+      const std::size_t begin = in_.at();
+      const std::string_view word = in_.name("an operand");
+      if (word == "a") value.a = true;
+      else if (word == "b") value.b = true;
+      else in_.fail(begin, fmt::format("there is no operand '{}' to transpose", word), "a or b");
+    });
+  }
 
   template <class Enum> Enum enumerator(std::string_view what) {
     const std::size_t begin = in_.at();
-    const std::string_view text = in_.run_of(in_word);
+    const std::string_view text = in_.run_of(in_operation_name);
     const auto& known = Keywords<Enum>::names;
     const auto found = std::find(known.begin(), known.end(), text);
     if (found == known.end()) {

@@ -73,6 +73,14 @@ class FieldPrinter {
     return std::string(keyword(value));
   }
   template <class T> std::string text(const std::optional<T>& value) const { return text(*value); }
+  template <class T> std::string text(const std::vector<T>& values) const {
+    std::string list;
+    for (const T& value : values) list += (list.empty() ? "" : ", ") + text(value);
+    return "[" + list + "]";
+  }
+  std::string text(const Transpose& value) const {
+    return fmt::format("[{}{}{}]", value.a ? "a" : "", value.a && value.b ? ", " : "", value.b ? "b" : "");
+  }
 
   const std::vector<Buffer>& buffers_;
 };

@@ -26,6 +26,7 @@ inline constexpr std::size_t longest_text = std::size_t{1} << 24;
 inline constexpr std::size_t most_statements = std::size_t{1} << 18;
 inline constexpr std::size_t most_buffers = 1024;
 inline constexpr std::size_t most_dimensions = 16;
+inline constexpr std::size_t most_list_items = 64;
 inline constexpr int deepest_body = 64;
 
 constexpr bool in_word(char c) {

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "ir/op.hpp"
+#include "ir/ops/tcgen05_mma.hpp"
 
 namespace tmemsim::scenario {
 
@@ -71,6 +72,8 @@ std::string written_as() {
     return "number";
   else if constexpr (std::is_same_v<T, std::string>)
     return "name";
+  else if constexpr (std::is_same_v<T, Transpose>)
+    return "list of a|b";
   else
     static_assert(std::is_void_v<T>, "a new kind of field: say how it is written");
 }

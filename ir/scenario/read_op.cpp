@@ -59,4 +59,11 @@ void read_field(const Reader& reader, const Node& node, const std::string& what,
   if (const Node* col = mapping.find("col")) to.col = reader.expression(*col, what);
 }
 
+void read_field(const Reader& reader, const Node& node, const std::string& what, Transpose& to) {
+  for (const Node& item : list_of(reader.document(), node, what)) {
+    const auto operand = reader.keyword(item, what, {"a", "b"});
+    (operand == 0 ? to.a : to.b) = true;
+  }
+}
+
 }  // namespace tmemsim::scenario

@@ -26,6 +26,7 @@ void read_field(const Reader& reader, const Node& node, const std::string& what,
 void read_field(const Reader& reader, const Node& node, const std::string& what, Region& to);
 void read_field(const Reader& reader, const Node& node, const std::string& what, Mem& to);
 void read_field(const Reader& reader, const Node& node, const std::string& what, TmemAddr& to);
+void read_field(const Reader& reader, const Node& node, const std::string& what, Transpose& to);
 
 template <class Int>
 requires std::is_integral_v<Int>

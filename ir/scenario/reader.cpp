@@ -70,6 +70,7 @@ bool Reader::boolean(const Node& node, std::string_view what) const {
 }
 
 Expr Reader::expression(const Node& node, std::string_view what) const {
+  if (node.kind == Node::Kind::scalar && (node.text == "true" || node.text == "false")) return Expr(node.text == "true" ? 1 : 0);
   return parsed(node, what, [](std::string_view text, const Names& names) { return parse_expr(text, names); });
 }
 

@@ -88,6 +88,8 @@ Json schema_of() {
     return ref("expression");
   else if constexpr (std::is_same_v<T, Number>)
     return ref("number");
+  else if constexpr (std::is_same_v<T, Transpose>)
+    return list_of(keyword_or_parameter({"a", "b"}));
   else
     return ref("word");
 }
@@ -259,7 +261,7 @@ Json definitions() {
           {"integer", integer_or_text},
           {"number", number_or_text},
           {"boolean", any_of({Json{{"type", "boolean"}}, ref("parameter")})},
-          {"expression", integer_or_text},
+          {"expression", Json{{"type", Json::array({"integer", "string", "boolean"})}}},
           {"region", string},
           {"registers", string},
           {"memory", any_of({string, std::move(place)})},

@@ -102,6 +102,11 @@ class Maker {
   template <class Enum, std::size_t count = Keywords<Enum>::names.size()> void make(Enum& value) {
     value = static_cast<Enum>(random_.below(count));
   }
+  void make(Transpose& value) { value = {random_.chance(2), random_.chance(2)}; }
+  template <class T> void make(std::vector<T>& values) {
+    values.clear();
+    for (std::uint32_t i = random_.below(5); i > 0; --i) make(values.emplace_back());
+  }
   template <class T> void make(std::optional<T>& value) {
     value.reset();
     if (!random_.chance(2)) make(value.emplace());
