@@ -2,10 +2,12 @@
 #pragma once
 
 #include "ir/ops/barrier.hpp"
+#include "ir/ops/bulk.hpp"
 #include "ir/ops/cluster.hpp"
 #include "ir/ops/mbarrier.hpp"
 #include "ir/ops/tcgen05_alloc.hpp"
 #include "ir/ops/tcgen05_ldst.hpp"
+#include "ir/ops/tcgen05_mma.hpp"
 #include "ir/ops/thread.hpp"
 #include "ir/ops/tile.hpp"
 
@@ -14,7 +16,8 @@ namespace tmemsim {
 using MachineOps = OpList<TcgenAlloc, TcgenDealloc, TcgenRelinquish, TcgenLd, TcgenSt, TcgenWaitLd, TcgenWaitSt, TcgenFenceBefore,
                           TcgenFenceAfter, BarrierSync, BarrierArrive, WarpSync, ElectSync, Load, Store, Move, AddS32, AddF32,
                           SetPredicate, MbarrierInit, MbarrierInval, MbarrierArrive, MbarrierArriveExpectTx, MbarrierExpectTx,
-                          MbarrierTestWait, MbarrierTryWait, ClusterArrive, ClusterWait, FenceProxyAsync, FenceMbarrierInit, Mapa>;
+                          MbarrierTestWait, MbarrierTryWait, ClusterArrive, ClusterWait, FenceProxyAsync, FenceMbarrierInit, Mapa,
+                          TcgenMma, TcgenCp, TcgenShift, TcgenCommit, BulkCopy, BulkCommitGroup, BulkWaitGroup>;
 using TileOps = OpList<Copy, CopyAsync, Fill>;
 
 static_assert(MachineOps::names_differ() && TileOps::names_differ());

@@ -6,10 +6,12 @@
 
 #include "emit/cuda/cuda.hpp"
 #include "ir/ops/barrier.hpp"
+#include "ir/ops/bulk.hpp"
 #include "ir/ops/cluster.hpp"
 #include "ir/ops/mbarrier.hpp"
 #include "ir/ops/tcgen05_alloc.hpp"
 #include "ir/ops/tcgen05_ldst.hpp"
+#include "ir/ops/tcgen05_mma.hpp"
 #include "ir/ops/thread.hpp"
 
 namespace tmemsim::emit {
@@ -52,6 +54,13 @@ inline std::string_view why_not(const ClusterWait&) { return "clusters are not e
 inline std::string_view why_not(const FenceProxyAsync&) { return "proxy fences are not emitted yet"; }
 inline std::string_view why_not(const FenceMbarrierInit&) { return "mbarrier objects are not emitted yet"; }
 inline std::string_view why_not(const Mapa&) { return "clusters are not emitted yet"; }
+inline std::string_view why_not(const TcgenMma&) { return "its descriptors are not emitted yet"; }
+inline std::string_view why_not(const TcgenCp&) { return "its descriptor is not emitted yet"; }
+inline std::string_view why_not(const TcgenShift&) { return "operations of the tensor core are not emitted yet"; }
+inline std::string_view why_not(const TcgenCommit&) { return "mbarrier objects are not emitted yet"; }
+inline std::string_view why_not(const BulkCopy&) { return "bulk copies are not emitted yet"; }
+inline std::string_view why_not(const BulkCommitGroup&) { return "bulk copies are not emitted yet"; }
+inline std::string_view why_not(const BulkWaitGroup&) { return "bulk copies are not emitted yet"; }
 
 // dispatch.cpp: the overload of the operation that `op` holds.
 void print_operation(const MachineOps::Any& op, Cuda& cuda);

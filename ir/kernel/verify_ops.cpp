@@ -7,6 +7,7 @@
 #include "ir/dtype.hpp"
 #include "ir/kernel/operand_text.hpp"
 #include "ir/kernel/region.hpp"
+#include "ir/kernel/text_form.hpp"
 #include "ir/kernel/verify_parts.hpp"
 #include "ir/op_list.hpp"
 #include "ir/tcgen05.hpp"
@@ -188,6 +189,11 @@ class OperandChecker {
   template <class Enum, std::size_t count = Keywords<Enum>::names.size()> void operand(Enum value) const {
     if (static_cast<std::size_t>(value) >= count) fail("a modifier has no keyword");
   }
+  void operand(const Transpose&) const {}
+  template <class T> void operand(const std::vector<T>& values) const {
+    if (values.size() > text_form::most_list_items) fail(fmt::format("an operand has at most {} items", text_form::most_list_items));
+    for (const T& value : values) operand(value);
+  }
   template <class T> void operand(const std::optional<T>& value) const {
     if constexpr (!std::is_integral_v<T>) {
       if (value) operand(*value);
@@ -312,6 +318,56 @@ class OperandChecker {
   }
   void together(const Load& op) const { memory_access(op.dst, op.src, op.bytes, op.reg_byte, op.sem, Sem::release, op.scope, op.rank); }
   void together(const Store& op) const { memory_access(op.src, op.dst, op.bytes, op.reg_byte, op.sem, Sem::acquire, op.scope, op.rank); }
+
+  // ---- tensor core and bulk copies ----
+
+  void in_space(const Region& region, std::initializer_list<Space> spaces, std::string_view wanted) const {
+    const Buffer& of = buffer(region.buffer);
+    if (std::find(spaces.begin(), spaces.end(), of.space) != spaces.end()) return;
+    fail(fmt::format("{} is {}, and {}", of.name, keyword(of.space), wanted));
+  }
+  void barrier_object(const Mem& bar) const {
+    const Buffer& of = buffer(bar.buffer);
+    if (of.space == Space::shared && of.dtype == Dtype::mbarrier) return;
+    fail(fmt::format("{} is {} {}, and a barrier object is wanted here", of.name, keyword(of.space), name(of.dtype)),
+         "{space: shared, dtype: mbarrier, shape: [1]}");
+  }
+  std::vector<std::int64_t> constant_extents(const Region& region) const {
+    const auto extents = extents_of(buffer(region.buffer), region);
+    if (!extents) fail(fmt::format("the size of {} is not known before the program runs", text(region)), "both bounds move together: [8 * i : 8 * i + 8]");
+    return *extents;
+  }
+  void together(const TcgenMma& op) const {
+    in_space(op.d, {Space::tmem}, "D is in tensor memory");
+    in_space(op.a, {Space::shared, Space::tmem}, "A is in shared or tensor memory");
+    in_space(op.b, {Space::shared}, "B is in shared memory");
+    for (const Region* region : {&op.d, &op.a, &op.b}) {
+      const auto extents = constant_extents(*region);
+      if (extents.size() != 2) fail(fmt::format("{} has {} dimensions; a matrix has two", text(*region), extents.size()), "a single index drops a dimension: stages[i, 0:128, 0:16]");
+    }
+  }
+  void together(const TcgenCp& op) const {
+    in_space(op.src, {Space::shared}, "the source is in shared memory");
+    constant_extents(op.src);
+  }
+  void together(const TcgenCommit& op) const {
+    barrier_object(op.bar);
+    if (op.mask && op.rank) fail("tcgen05.commit has a mask or a rank, not both");
+  }
+  void together(const BulkCopy& op) const {
+    no_mbarrier(op.dst);
+    no_mbarrier(op.src);
+    same_elements(op.dst, op.src);
+    constant_extents(op.dst);
+    constant_extents(op.src);
+    const bool load = buffer(op.dst.buffer).space == Space::shared;
+    in_space(op.src, {load ? Space::global : Space::shared}, "a bulk copy goes between global and shared memory");
+    in_space(op.dst, {load ? Space::shared : Space::global}, "a bulk copy goes between global and shared memory");
+    if (load && !op.bar) fail("a bulk copy to shared memory completes on a barrier object", "bar: full[0]");
+    if (!load && op.bar) fail("a bulk copy to global memory has no barrier object", "cp.async.bulk.commit_group and cp.async.bulk.wait_group");
+    if (!load && op.mask) fail("only a bulk copy to shared memory has a mask");
+    if (op.bar) barrier_object(*op.bar);
+  }
 
   void row_by_row(const Rows& dst, const Value& value) const {
     const Rows* rows = std::get_if<Rows>(&value);

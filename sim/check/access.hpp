@@ -17,7 +17,9 @@ using AccessId = std::uint32_t;
 inline constexpr std::uint16_t no_buffer = 0xffff;
 inline constexpr std::size_t recorded_loops = 6;  // values of the outermost loops around a statement that a record keeps
 
-enum class AccessKind : std::uint8_t { order, ld, st };  // what completes the access: program order, wait::ld, wait::st
+// What completes the access: program order, wait::ld, wait::st, a commit that has been waited for, a barrier or bulk group.
+enum class AccessKind : std::uint8_t { order, ld, st, mma, cp, shift, bulk };
+constexpr bool is_tensor_core(AccessKind kind) { return kind == AccessKind::mma || kind == AccessKind::cp || kind == AccessKind::shift; }
 
 struct Access {
   std::uint32_t step = 0;           // in the Program
@@ -26,9 +28,15 @@ struct Access {
   std::uint16_t buffer = no_buffer; // TMEM: the view through which the access was made
   std::uint32_t lanes = 0;
   std::uint32_t number = 0;         // in the order of the warp's instructions
-  std::uint32_t async_number = 0;   // in the order of the agent (kind ld and st)
+  std::uint32_t async_number = 0;   // in the order of the agent (all kinds but order)
+  std::uint32_t agent_cta = 0;      // kinds mma to bulk: whose counters the two below are
+  std::uint32_t agent = 0;          // counter, in the views, of what is complete
+  std::uint32_t issue_agent = 0;    // mma, cp, shift: counter of what has been issued
+  std::uint32_t accumulator = 0;    // mma: address of D
+  std::uint32_t form = 0;           // mma: M << 16 | N; cp: its shape. Equal forms and accumulators are pipelined
   AccessKind kind = AccessKind::order;
   bool collective = false;          // made by the warp as one: whoever of its lanes signals afterwards publishes it
+  bool updates = false;             // tensor memory: reads what it writes
   bool strong = false;              // shared and global memory: not a weak access
   bool alloc_slot = false;          // the address that tcgen05.alloc stores
   bool live = false;

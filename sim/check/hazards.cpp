@@ -10,13 +10,32 @@ namespace {
 
 std::uint32_t slab_mask(std::uint32_t slab) { return slab % 2 == 0 ? 0x0000ffffu : 0xffff0000u; }
 
-std::string_view doing(const Access& access) { return access.kind == AccessKind::ld ? "read" : "written"; }
+std::string_view doing(bool writes) { return writes ? "written" : "read"; }
+
+Verdict read_after_write(AccessKind writer) { return writer == AccessKind::st ? Verdict::raw_st : Verdict::raw_mma; }
+
+// The table of 14.4: an access x of kind `kind`, then `use`.
+Verdict conflict_of(AccessKind kind, bool x_writes, TmemUse use) {
+  if (!x_writes) return kind == AccessKind::ld ? Verdict::war_ld : Verdict::war_mma;
+  return use == TmemUse::write ? Verdict::waw_async : read_after_write(kind);
+}
+
+std::string_view what_happens(Verdict verdict, bool ordered) {
+  switch (verdict) {
+    case Verdict::waw_async: return ordered ? "the cells are written again before the first write is complete" : "two operations write the cells, and nothing orders them";
+    case Verdict::raw_st: return ordered ? "the cells are read before the store is complete" : "the cells are stored and read, and nothing orders the two";
+    case Verdict::raw_mma:
+      return ordered ? "the cells are read before the operation that writes them is complete" : "the tensor core writes the cells and they are read, and nothing orders the two";
+    case Verdict::war_mma: return "the cells are overwritten while the tensor core may still read them";
+    default: return "the cells are overwritten before the load is complete";
+  }
+}
 
 // One access against the shadow.
 class Checker {
  public:
-  Checker(Warp& warp, Tmem& tmem, TmemUse use, std::uint32_t record)
-      : warp_(warp), tmem_(tmem), use_(use), record_(record), table_(warp.machine.accesses) {}
+  Checker(Warp& warp, Cta& cta, TmemUse use, std::uint32_t record)
+      : warp_(warp), cta_(cta), tmem_(warp.machine.sms[cta.sm].cells()), use_(use), record_(record), table_(warp.machine.accesses) {}
 
   void box(const SlabBox& box) {
     for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab) {
@@ -70,7 +89,7 @@ class Checker {
   }
 
   bool check_one(std::uint32_t x_record, std::uint32_t slab, std::uint32_t column, bool x_writes) {
-    if (x_record == record_ || warp_.complete_before(Sight::tensor, table_[x_record])) return true;
+    if (x_record == record_ || is_ordered(Sight::tensor, table_[x_record])) return true;
     CellState& state = tmem_.state[slab / 2][column];
     if (x_writes && (state.bad & slab_mask(slab)) == slab_mask(slab)) return false;
     conflict(x_record, x_writes, slab, column);
@@ -78,19 +97,30 @@ class Checker {
     return false;
   }
 
+  // Complete before this access, or in a pipeline in front of it, or in the issue order that the profile grants.
+  bool is_ordered(Sight which, const Access& x) const {
+    return warp_.complete_before(which, x) || warp_.piped_before(which, x, table_[record_]) ||
+           (in_issue_order(x) && warp_.machine.options.profile.on(Switch::tensor_issue_order));
+  }
+  bool in_issue_order(const Access& x) const {
+    const Access& y = table_[record_];
+    return is_tensor_core(x.kind) && is_tensor_core(y.kind) && x.cta == y.cta && x.issue_agent == y.issue_agent;
+  }
+
   void conflict(std::uint32_t x_record, bool x_writes, std::uint32_t slab, std::uint32_t column) {
     if (std::find(reported_.begin(), reported_.end(), x_record) != reported_.end()) return;
     reported_.push_back(x_record);
     const Access& x = table_[x_record];
     const Access& y = table_[record_];
-    const bool y_writes = use_ == TmemUse::write;
+    const bool y_writes = use_ != TmemUse::read;
+    const bool tensor_core = is_tensor_core(x.kind) || is_tensor_core(y.kind);
     Candidate found = warp_.candidate(Verdict::raw_st, "", x_record);
-    bool write_first = false;  // nothing orders them: told as if the write came first
-    if (warp_.complete_before(Sight::any, x)) {
+    bool y_first = false;
+    if (is_ordered(Sight::any, x)) {
       found.verdict = Verdict::missing_fence;
-      found.message = fmt::format("the cells {} by the earlier access are handed over without tcgen05 fences", doing(x));
+      found.message = fmt::format("the cells {} by the earlier access are handed over without tcgen05 fences", doing(x_writes));
       found.severity = Severity::error;
-      if (warp_.complete_before(Sight::tolerant, x)) {
+      if (is_ordered(Sight::tolerant, x)) {
         found.severity = warp_.machine.options.profile.severity(Switch::fence_at_barrier);
         found.decided_by = Switch::fence_at_barrier;
       }
@@ -98,30 +128,32 @@ class Checker {
       const bool ordered = warp_.happened_before(Sight::any, x_record, x.lanes, warp_.lanes, true);
       const bool same_warp = x.cta == y.cta && x.warp == y.warp;
       const bool other_view = x.buffer != y.buffer && x.buffer != no_buffer && y.buffer != no_buffer;
-      write_first = !ordered;
-      if (other_view && !same_warp && !ordered) {
+      // Nothing is phrased in time: of an unordered pair the write comes first; of two writes the one that reads nothing, else
+      // the smaller.
+      if (!ordered && y_writes) {
+        const bool pure_x = x_writes && !x.updates, pure_y = use_ == TmemUse::write;
+        const bool smaller = std::tuple(y.cta, y.warp, y.step, y.number) < std::tuple(x.cta, x.warp, x.step, x.number);
+        y_first = !x_writes || (pure_x == pure_y ? smaller : pure_y);
+      }
+      const TmemUse x_use = !x_writes ? TmemUse::read : x.updates ? TmemUse::update : TmemUse::write;
+      found.verdict = y_first ? conflict_of(y.kind, true, x_use) : conflict_of(x.kind, x_writes, use_);
+      found.message = what_happens(found.verdict, ordered);
+      if (other_view && !same_warp && !ordered && !tensor_core) {
         found.verdict = Verdict::alias_race;
         found.message = fmt::format("{} and {} share cells, and nothing orders their uses", warp_.machine.kernel.buffers[x.buffer].name,
                                     warp_.machine.kernel.buffers[y.buffer].name);
-      } else if (x_writes && y_writes) {
-        found.verdict = Verdict::waw_async;
-        found.message = ordered ? "the cells are written again before the first store is complete" : "two stores write the cells, and nothing orders them";
-      } else if (x_writes || !ordered) {
-        found.verdict = Verdict::raw_st;
-        found.message = ordered ? "the cells are read before the store is complete" : "the cells are stored and read, and nothing orders the two";
-      } else {
-        found.verdict = Verdict::war_ld;
-        found.message = "the cells are overwritten before the load is complete";
+      } else if (in_issue_order(x)) {
+        found.severity = Severity::warning;
+        found.decided_by = Switch::tensor_issue_order;
       }
     }
-    const bool later_first = std::tuple(y.cta, y.warp, y.step, y.number) < std::tuple(x.cta, x.warp, x.step, x.number);
-    if (write_first && y_writes && (!x_writes || later_first)) {
+    if (y_first) {
       std::swap(found.at, *found.other);
       std::swap(found.at_instance, found.other_instance);
     }
     found.where.space = "tmem";
-    found.where.sm = warp_.cta.sm;
-    found.where.cta = warp_.cta.index;
+    found.where.sm = cta_.sm;
+    found.where.cta = cta_.index;
     found.where.lanes = {slab * slab_lanes, slab * slab_lanes + slab_lanes - 1};
     found.where.columns = {column, column};
     warp_.report(std::move(found));
@@ -135,7 +167,7 @@ class Checker {
     const Access& y = table_[record_];
     std::erase_if(readers, [&](const AccessTable::Reader& reader) {
       const Access& x = table_[reader.record];
-      const bool same_agent = x.cta == y.cta && x.warp == y.warp && x.kind == y.kind;  // waits cover a prefix
+      const bool same_agent = x.cta == y.cta && x.warp == y.warp && x.kind == y.kind && x.agent == y.agent;  // waits cover a prefix
       return reader.record == record_ || (same_agent && x.buffer == y.buffer) || warp_.complete_before(Sight::tensor, x);
     });
     if (readers.empty()) return me;
@@ -144,6 +176,7 @@ class Checker {
   }
 
   Warp& warp_;
+  Cta& cta_;
   Tmem& tmem_;
   const TmemUse use_;
   const std::uint32_t record_;
@@ -153,9 +186,9 @@ class Checker {
 
 }  // namespace
 
-void check_tmem(Warp& warp, Tmem& tmem, const TmemFootprint& cells, TmemUse use, std::uint32_t record) {
-  Checker checker(warp, tmem, use, record);
-  for (std::uint32_t i = 0; i < cells.boxes; ++i) checker.box(cells.box[i]);
+void check_tmem(Warp& warp, Cta& cta, std::span<const SlabBox> cells, TmemUse use, std::uint32_t record) {
+  Checker checker(warp, cta, use, record);
+  for (const SlabBox& box : cells) checker.box(box);
 }
 
 void check_dealloc(Warp& warp, const Allocation& allocation, std::uint32_t record) {
@@ -163,13 +196,13 @@ void check_dealloc(Warp& warp, const Allocation& allocation, std::uint32_t recor
   const Tmem& tmem = warp.sm().cells();
   AccessTable& table = warp.machine.accesses;
   std::vector<std::uint32_t> seen;
-  const auto check = [&](std::uint32_t x_record, std::uint32_t slab, std::uint32_t column) {
+  const auto check = [&](std::uint32_t x_record, std::uint32_t slab, std::uint32_t column, bool x_writes) {
     if (std::find(seen.begin(), seen.end(), x_record) != seen.end()) return;
     const Access& x = table[x_record];
     if (!warp.complete_before(Sight::any, x)) {
       if ((tmem.state[slab / 2][column].bad & slab_mask(slab)) == slab_mask(slab)) return;  // another column may still tell
       Candidate found = warp.candidate(Verdict::dealloc_live, fmt::format("columns are freed while an access that has {} them may not be complete",
-                                                                          doing(x)), x_record);
+                                                                          doing(x_writes)), x_record);
       found.where.space = "tmem";
       found.where.sm = warp.cta.sm;
       found.where.cta = warp.cta.index;
@@ -179,15 +212,15 @@ void check_dealloc(Warp& warp, const Allocation& allocation, std::uint32_t recor
     }
     seen.push_back(x_record);
   };
-  const auto check_id = [&](AccessId id, std::uint32_t slab, std::uint32_t column) {
+  const auto check_id = [&](AccessId id, std::uint32_t slab, std::uint32_t column, bool writes) {
     if (id == 0) return;
-    if (!AccessTable::is_set(id)) return check(AccessTable::record_of(id), slab, column);
-    for (const AccessTable::Reader& reader : table.readers(id)) check(reader.record, slab, column);
+    if (!AccessTable::is_set(id)) return check(AccessTable::record_of(id), slab, column, writes);
+    for (const AccessTable::Reader& reader : table.readers(id)) check(reader.record, slab, column, writes);
   };
   for (std::uint32_t slab = 0; slab < slabs; ++slab) {
     for (std::uint32_t column = allocation.base; column < allocation.base + allocation.columns; ++column) {
-      check_id(tmem.writer[slab][column], slab, column);
-      check_id(tmem.reader[slab][column], slab, column);
+      check_id(tmem.writer[slab][column], slab, column, true);
+      check_id(tmem.reader[slab][column], slab, column, false);
     }
   }
 }
@@ -195,21 +228,21 @@ void check_dealloc(Warp& warp, const Allocation& allocation, std::uint32_t recor
 namespace {
 
 // Whether the CTA has freed the column, and nothing orders that before or after this instruction.
-bool freed_meanwhile(Warp& warp, std::uint32_t column) {
-  const GranuleHistory& history = warp.sm().history[column / tcgen05::granule_columns];
-  return history.freed_by != 0 && history.freed_cta == warp.cta.index && !warp.happened_before(Sight::any, history.freed_by, ~0u, warp.lanes, true);
+bool freed_meanwhile(Warp& warp, const Cta& cta, std::uint32_t column) {
+  const GranuleHistory& history = warp.machine.sms[cta.sm].history[column / tcgen05::granule_columns];
+  return history.freed_by != 0 && history.freed_cta == cta.index && !warp.happened_before(Sight::any, history.freed_by, ~0u, warp.lanes, true);
 }
 
 // Whether the column is usable for this instruction; otherwise reports why not.
-bool check_column(Warp& warp, std::uint32_t column, std::uint32_t record) {
-  Sm& sm = warp.sm();
+bool check_column(Warp& warp, const Cta& cta, std::uint32_t column) {
+  Sm& sm = warp.machine.sms[cta.sm];
   const Allocation* allocation = sm.allocator.holding(column);
-  const bool own = allocation && allocation->cta == warp.cta.index;
+  const bool own = allocation && allocation->cta == cta.index;
   if (own && (allocation->faulty || warp.happened_before(Sight::any, allocation->record, ~0u, warp.lanes, true))) return true;
   const GranuleHistory& history = sm.history[column / tcgen05::granule_columns];
-  const bool was_freed = history.freed_by != 0 && history.freed_cta == warp.cta.index;
+  const bool was_freed = history.freed_by != 0 && history.freed_cta == cta.index;
   Candidate found = warp.candidate(Verdict::unallocated_access, fmt::format("column {} belongs to no live allocation of the CTA", column));
-  if (freed_meanwhile(warp, column)) {
+  if (freed_meanwhile(warp, cta, column)) {
     found = warp.candidate(Verdict::dealloc_live, "nothing orders the access before the dealloc of its columns", history.freed_by);
     std::swap(found.at, *found.other);  // always the dealloc
     std::swap(found.at_instance, found.other_instance);
@@ -219,11 +252,10 @@ bool check_column(Warp& warp, std::uint32_t column, std::uint32_t record) {
     found = warp.candidate(Verdict::unallocated_access, fmt::format("nothing orders the access after the alloc of column {}", column), allocation->record);
   }
   found.where.space = "tmem";
-  found.where.sm = warp.cta.sm;
-  found.where.cta = warp.cta.index;
+  found.where.sm = cta.sm;
+  found.where.cta = cta.index;
   found.where.columns = {column, column};
   warp.report(std::move(found));
-  (void)record;
   return false;
 }
 
@@ -236,17 +268,17 @@ bool all_bad(const Tmem& tmem, const SlabBox& box) {
 
 }  // namespace
 
-bool check_allocated(Warp& warp, const TmemFootprint& cells, std::uint32_t record) {
-  for (std::uint32_t i = 0; i < cells.boxes; ++i) {
-    const SlabBox& box = cells.box[i];
+bool check_allocated(Warp& warp, Cta& cta, std::span<const SlabBox> cells) {
+  Sm& sm = warp.machine.sms[cta.sm];
+  for (const SlabBox& box : cells) {
     for (std::uint32_t column = box.column; column < box.column + box.columns;) {
-      const Allocation* allocation = warp.sm().allocator.holding(column);
+      const Allocation* allocation = sm.allocator.holding(column);
       const std::uint32_t next = allocation ? allocation->base + allocation->columns : (column / tcgen05::granule_columns + 1) * tcgen05::granule_columns;
-      const bool own = allocation && allocation->cta == warp.cta.index;
+      const bool own = allocation && allocation->cta == cta.index;
       const bool fine = own && (allocation->faulty || warp.happened_before(Sight::any, allocation->record, ~0u, warp.lanes, true));
       if (!fine) {
-        if (!freed_meanwhile(warp, column) && all_bad(warp.sm().cells(), box)) return false;  // told before
-        return check_column(warp, column, record);
+        if (!freed_meanwhile(warp, cta, column) && all_bad(sm.cells(), box)) return false;  // told before
+        return check_column(warp, cta, column);
       }
       column = next;
     }

@@ -3,6 +3,7 @@
 
 #include <array>
 #include <cstdint>
+#include <span>
 
 #include "sim/exec/exec.hpp"
 
@@ -19,16 +20,22 @@ struct TmemFootprint {
   std::uint32_t boxes = 1;
 };
 
-enum class TmemUse : std::uint8_t { read, write };
+enum class TmemUse : std::uint8_t { read, write, update };  // update: reads what it then writes
 
-// Compares the access `record` (issued now by the warp) with everything that has touched its cells, reports conflicts and
-// enters it into the shadow.
-void check_tmem(Warp& warp, Tmem& tmem, const TmemFootprint& cells, TmemUse use, std::uint32_t record);
+// Compares the access `record` (issued now by the warp) with everything that has touched its cells in the tensor memory of
+// `cta` (the warp's own or its peer), reports conflicts and enters it into the shadow.
+void check_tmem(Warp& warp, Cta& cta, std::span<const SlabBox> cells, TmemUse use, std::uint32_t record);
+inline void check_tmem(Warp& warp, const TmemFootprint& cells, TmemUse use, std::uint32_t record) {
+  check_tmem(warp, warp.cta, {cells.box.data(), cells.boxes}, use, record);
+}
 
 // Every access to the columns must be complete before the dealloc `record`.
 void check_dealloc(Warp& warp, const Allocation& allocation, std::uint32_t record);
 
 // Whether all columns belong to a live allocation of the CTA that came before this instruction; reports what is wrong.
-bool check_allocated(Warp& warp, const TmemFootprint& cells, std::uint32_t record);
+bool check_allocated(Warp& warp, Cta& cta, std::span<const SlabBox> cells);
+inline bool check_allocated(Warp& warp, const TmemFootprint& cells) {
+  return check_allocated(warp, warp.cta, {cells.box.data(), cells.boxes});
+}
 
 }  // namespace tmemsim::sim

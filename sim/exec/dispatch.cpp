@@ -25,6 +25,10 @@ struct PlanOperand {
   void operator()(const Rows& rows) const { plan.add(program, rows); }
   void operator()(const Mem& mem) const { plan.add(program, step, mem); }
   void operator()(const TmemAddr& address) const { plan.add(program, step, address); }
+  void operator()(const Region& region) const { plan.add(program, step, region); }
+  void operator()(const std::vector<Expr>& values) const {
+    for (const Expr& value : values) (*this)(value);
+  }
   void operator()(const Value& value) const { std::visit(*this, value); }
   template <class T> void operator()(const std::optional<T>& maybe) const {
     if (maybe) (*this)(*maybe);

@@ -72,6 +72,14 @@ class Warp {
   LaneValues evaluate(const Expr& expr);                        // values that matter: undefined ones are reported
   // The one value of all lanes; differing values are participation. `what` names the operand in messages.
   WarpValue evaluate_for_warp(const Expr& expr, std::string_view what);
+  // The row-major index of a region's first element; not fine where it leaves its buffer or is known bad (reported).
+  struct Start {
+    std::int64_t element = 0;
+    bool fine = false;
+  };
+  Start start_of(const Region& region);
+  // The base column of the TMEM buffer of a region.
+  WarpValue base_of(const Region& region);
   // The TMEM address of a warp-wide operand.
   WarpValue address(const TmemAddr& operand);
 
@@ -107,6 +115,9 @@ class Warp {
   bool happened_before(Sight which, std::uint32_t record, std::uint32_t x_lanes, std::uint32_t y_lanes, bool collective) const;
   // Whether an asynchronous access is complete, and this warp as one knows it.
   bool complete_before(Sight which, const Access& x) const;
+  // Whether the tensor core runs x before y, an operation of this warp: one of the pipelined pairs (tcgen05.md 5.2), and this
+  // warp knows that x has been issued.
+  bool piped_before(Sight which, const Access& x, const Access& y) const;
 
   // ---- views ----
   void acquire(std::uint32_t of_lanes, const Views& carried, Edge edge);

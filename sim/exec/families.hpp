@@ -2,10 +2,12 @@
 #pragma once
 
 #include "ir/ops/barrier.hpp"
+#include "ir/ops/bulk.hpp"
 #include "ir/ops/cluster.hpp"
 #include "ir/ops/mbarrier.hpp"
 #include "ir/ops/tcgen05_alloc.hpp"
 #include "ir/ops/tcgen05_ldst.hpp"
+#include "ir/ops/tcgen05_mma.hpp"
 #include "ir/ops/thread.hpp"
 #include "sim/exec/exec.hpp"
 
@@ -53,5 +55,16 @@ Ran execute(const TcgenWaitLd& op, Warp& warp);
 Ran execute(const TcgenWaitSt& op, Warp& warp);
 Ran execute(const TcgenFenceBefore& op, Warp& warp);
 Ran execute(const TcgenFenceAfter& op, Warp& warp);
+
+// tensor_core.cpp
+Flight issue(const TcgenMma& op, Warp& warp);
+Flight issue(const TcgenCp& op, Warp& warp);
+Flight issue(const TcgenShift& op, Warp& warp);
+Ran execute(const TcgenCommit& op, Warp& warp);
+
+// bulk.cpp
+Flight issue(const BulkCopy& op, Warp& warp);
+Ran execute(const BulkCommitGroup& op, Warp& warp);
+Ran execute(const BulkWaitGroup& op, Warp& warp);
 
 }  // namespace tmemsim::sim

@@ -102,6 +102,25 @@ struct NamedBarrier {
   Views views;                      // of those who have arrived
 };
 
+// A thread that issues mma, cp and shift: its counters in the views, and how far it is.
+struct TensorThread {
+  std::uint32_t issue_agent = 0, agent = 0;
+  std::uint32_t issued = 0;
+};
+
+// An mma, cp or shift that others may be pipelined in front of.
+struct TensorOperation {
+  Access access;
+  View known;              // what its thread knew (with fences) when it issued it
+};
+
+// A thread that copies from shared to global memory: its bulk groups.
+struct BulkThread {
+  std::uint32_t read_agent = 0, agent = 0;  // sources read; copies complete
+  std::uint32_t issued = 0, completed = 0;  // copies
+  std::vector<std::uint32_t> groups;        // committed: the number of copies up to the end of each
+};
+
 struct Cta {
   std::uint32_t index = 0, cluster = 0, rank = 0, sm = 0;
   ByteMemory shared;
@@ -114,6 +133,9 @@ struct Cta {
   std::uint32_t last_lifecycle_record = 0;  // last alloc or dealloc
   std::map<std::int64_t, Mbarrier> mbarriers;   // by byte offset in the window; valid and invalidated ones
   std::uint32_t next_agent = 0;          // first counter that nobody uses
+  std::map<std::uint32_t, TensorThread> tensor_threads;  // by thread of the CTA
+  std::map<std::uint32_t, BulkThread> bulk_threads;      // by thread of the CTA
+  std::map<std::int64_t, std::pair<std::uint32_t, std::uint32_t>> bulk_signals;  // by barrier: counter, copies so far
   std::vector<std::uint32_t> remote;     // records of accesses from other CTAs (bounded)
   Views at_exit;                         // what its threads knew when they exited
 };
@@ -164,6 +186,7 @@ struct Machine {
   // early applies them at once, late when nobody can go on without them, random at any time between.
   std::deque<Background> background;
   void start(Background operation);
+  std::deque<TensorOperation> tensor_operations;  // the last ones, in issue order
   // A phase or barrier was completed, or a thread exited: waits look again. Polls that nothing can answer are a standstill.
   void wake_mbarrier_waits(Cta& cta, std::int64_t offset);
   void wake_cluster_waits(std::uint32_t cluster);

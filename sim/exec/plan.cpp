@@ -2,6 +2,8 @@
 
 #include <stdexcept>
 
+#include "ir/kernel/region.hpp"
+
 namespace tmemsim::sim {
 
 SlotMap::SlotMap(const TileLayout& layout, Axis axis) {
@@ -98,6 +100,28 @@ void StepPlan::add(const Program& program, const Step& step, const TmemAddr& add
   plan.element_bits = bits(buffer.dtype);
   plan.column = buffer.column;
   addresses_.emplace_back(&address, std::move(plan));
+}
+
+void StepPlan::add(const Program& program, const Step& step, const Region& region) {
+  const Buffer& buffer = program.kernel->buffers.at(region.buffer);
+  RegionPlan plan;
+  plan.buffer = region.buffer;
+  plan.first = plan_element(program, step, buffer, region.box);
+  if (region.box.empty()) plan.first.constant = 0;
+  std::int64_t weight = element_count(buffer);
+  const auto kept = extents_of(buffer, region);
+  if (!kept) throw std::logic_error("verify() refuses regions of unknown size here");
+  plan.extent = *kept;
+  for (std::size_t d = 0; d < buffer.shape.size(); ++d) {
+    weight /= buffer.shape[d];
+    if (region.box.empty() || region.box[d].hi) plan.weight.push_back(weight);
+  }
+  for (std::int64_t extent : plan.extent) plan.elements *= extent;
+  if (buffer.space == Space::tmem) {
+    if (buffer.slot) plan.base = CompiledExpr(program, step, Expr::word(*buffer.slot, 0));
+    else plan.constant_base = buffer.base.value_or(0);
+  }
+  regions_.emplace_back(&region, std::move(plan));
 }
 
 }  // namespace tmemsim::sim

@@ -63,6 +63,17 @@ struct TmemPlan {
   std::int64_t column = 0;       // Buffer::column
 };
 
+// A region of shared, global or tensor memory that an asynchronous operation takes as a whole.
+struct RegionPlan {
+  BufferId buffer = 0;
+  ElementPlan first;                        // element at the lower bounds
+  std::vector<std::int64_t> extent, weight;  // of the dimensions that the region keeps; weights of the buffer's elements
+  std::int64_t elements = 1;
+  // TMEM buffers: where the buffer begins.
+  std::optional<CompiledExpr> base;         // absent: constant_base
+  std::int64_t constant_base = 0;
+};
+
 struct RowsPlan {
   std::vector<std::uint16_t> rows;  // absolute
 };
@@ -74,11 +85,13 @@ class StepPlan {
   const RowsPlan& operator()(const Rows& rows) const { return find(rows_, &rows); }
   const MemPlan& operator()(const Mem& mem) const { return find(mems_, &mem); }
   const TmemPlan& operator()(const TmemAddr& address) const { return find(addresses_, &address); }
+  const RegionPlan& operator()(const Region& region) const { return find(regions_, &region); }
 
   void add(const Program& program, const Step& step, const Expr& expr);
   void add(const Program& program, const Rows& rows);
   void add(const Program& program, const Step& step, const Mem& mem);
   void add(const Program& program, const Step& step, const TmemAddr& address);
+  void add(const Program& program, const Step& step, const Region& region);
 
  private:
   template <class Key, class Plan> using Table = std::vector<std::pair<const Key*, Plan>>;
@@ -93,6 +106,7 @@ class StepPlan {
   Table<Rows, RowsPlan> rows_;
   Table<Mem, MemPlan> mems_;
   Table<TmemAddr, TmemPlan> addresses_;
+  Table<Region, RegionPlan> regions_;
 };
 
 // The place of logical element `box` lower bounds in `buffer`.

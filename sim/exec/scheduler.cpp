@@ -322,7 +322,9 @@ void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_
     now_group.lanes = lanes;
     warp.groups.push_back(rest);
   }
-  if (result.flight) {
+  if (result.flight && result.flight->agent != Async::ld && result.flight->agent != Async::st) {
+    start({result.flight->record, [&warp, apply = std::move(result.flight->complete)](Machine& machine) { apply(machine, warp); }});
+  } else if (result.flight) {
     if (options.policy == Policy::early) complete_one(warp, *result.flight);
     else warp.flights.push_back(std::move(*result.flight));
   }

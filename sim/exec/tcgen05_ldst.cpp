@@ -339,13 +339,13 @@ Flight issue(const TcgenLd& op, Warp& warp) {
   const CellMove& move = checked.move;
   RegisterFile& registers = warp.state.registers;
 
-  bool good = checked.fine && checked.in_range && check_allocated(warp, move.cells, record);
+  bool good = checked.fine && checked.in_range && check_allocated(warp, move.cells);
   for (std::uint16_t row : rows.rows) {
     if (registers.state(row).pending > warp.state.ld_waited) warp.write_row(row, warp.lanes, 0, 0);
   }
   if (good) {
     Tmem& tmem = warp.sm().cells();
-    check_tmem(warp, tmem, move.cells, TmemUse::read, record);
+    check_tmem(warp, move.cells, TmemUse::read, record);
     const CellsKnown known = know_cells(tmem, move);
     if (known.unwritten_lanes != 0) {
       const std::uint32_t first = static_cast<std::uint32_t>(std::countr_zero(known.unwritten_lanes)), last = 31u - static_cast<std::uint32_t>(std::countl_zero(known.unwritten_lanes));
@@ -390,11 +390,11 @@ Flight issue(const TcgenSt& op, Warp& warp) {
   Flight flight{Async::st, record, number, {}, false};
   flight.complete = [](Machine&, WarpState&) {};
   if (!checked.in_range) return flight;
-  const bool good = checked.fine && check_allocated(warp, move.cells, record);
+  const bool good = checked.fine && check_allocated(warp, move.cells);
   Tmem& tmem = warp.sm().cells();
   const bool zero_high = warp.machine.options.profile.value(Switch::unpack_high_half) == "zero";
   if (good) {
-    check_tmem(warp, tmem, move.cells, TmemUse::write, record);
+    check_tmem(warp, move.cells, TmemUse::write, record);
     note_extents(warp.event, warp, move.cells, rows.rows, false);
   } else {
     mark_intended(warp, checked);

@@ -3,6 +3,7 @@
 #include <bit>
 #include <cstring>
 
+#include "ir/ops/tcgen05_mma.hpp"
 #include "sim/exec/exec.hpp"
 
 namespace tmemsim::sim {
@@ -77,6 +78,30 @@ std::optional<std::int64_t> element_of_warp(Warp& warp, const ElementPlan& eleme
 }
 
 }  // namespace
+
+Warp::Start Warp::start_of(const Region& region) {
+  const RegionPlan& place = plan(region);
+  if (place.first.constant) return {*place.first.constant, true};
+  bool bad = false;
+  const auto first = element_of_warp(*this, place.first, bad);
+  bool inside = first.has_value();
+  for (std::size_t d = 0, kept = 0; inside && d < place.first.dimensions.size(); ++d) {
+    if (!region.box[d].hi) continue;
+    const ElementPlan::Dimension& dimension = place.first.dimensions[d];
+    inside = *first / dimension.weight % dimension.extent + place.extent[kept++] <= dimension.extent;
+  }
+  if (!inside && !bad) report(candidate(Verdict::out_of_bounds, "the region leaves its buffer"));
+  return {first.value_or(0), inside && !bad};
+}
+
+WarpValue Warp::base_of(const Region& region) {
+  const RegionPlan& place = plan(region);
+  if (!place.base) return {static_cast<std::int32_t>(place.constant_base), false};
+  LaneValues values;
+  place.base->evaluate(*this, lanes, values);
+  values.bad = use_value(lanes, values.undefined, values.bad, "the TMEM address");
+  return {values.value[first_lane()], (values.bad & lanes) != 0};
+}
 
 WarpValue Warp::address(const TmemAddr& operand) {
   const TmemPlan& place = plan(operand);
@@ -337,10 +362,56 @@ bool Warp::happened_before(Sight which, std::uint32_t record_of_x, std::uint32_t
   return all;
 }
 
+namespace {
+
+std::uint32_t completion_agent(const Access& x) {
+  if (x.kind == AccessKind::ld) return agent_of(x.warp, WarpAgent::ld);
+  return x.kind == AccessKind::st ? agent_of(x.warp, WarpAgent::st) : x.agent;
+}
+
+// tcgen05.md 5.2: the pairs that the tensor core runs in the order of their issue.
+bool is_pipelined_pair(const Access& x, const Access& y) {
+  const bool refreshes_lanes = y.kind == AccessKind::cp && y.form == static_cast<std::uint32_t>(CpShape::s4x256b);
+  switch (x.kind) {
+    case AccessKind::mma:
+      return y.kind == AccessKind::shift || (y.kind == AccessKind::mma && x.accumulator == y.accumulator && x.form == y.form);
+    case AccessKind::cp: return y.kind == AccessKind::mma;
+    case AccessKind::shift: return y.kind == AccessKind::mma || refreshes_lanes;
+    default: return false;
+  }
+}
+
+bool same_operation(const Access& x, const Access& y) {
+  return x.cta == y.cta && x.issue_agent == y.issue_agent && x.async_number == y.async_number;
+}
+
+// Completion is inherited backwards: an operation is complete when one is that it is pipelined in front of.
+bool is_complete(const View& view, const Access& x, const std::deque<TensorOperation>& operations, std::size_t last) {
+  const bool of_warp = x.kind == AccessKind::ld || x.kind == AccessKind::st;
+  if (view.count(of_warp ? x.cta : x.agent_cta, completion_agent(x)) >= x.async_number) return true;
+  if (!is_tensor_core(x.kind)) return false;
+  for (std::size_t i = last; i-- > 0;) {
+    const TensorOperation& y = operations[i];
+    if (same_operation(x, y.access)) return false;
+    if (x.cta == y.access.cta && x.issue_agent == y.access.issue_agent) continue;  // commits cover a prefix of one thread
+    if (!is_pipelined_pair(x, y.access) || y.known.count(x.cta, x.issue_agent) < x.async_number) continue;
+    if (is_complete(view, y.access, operations, last)) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
 bool Warp::complete_before(Sight which, const Access& x) const {
-  const std::uint32_t agent = agent_of(x.warp, x.kind == AccessKind::ld ? WarpAgent::ld : WarpAgent::st);
   for (const ViewGroup& group : state.views)
-    if (sight(group.views, which).count(x.cta, agent) >= x.async_number) return true;
+    if ((group.lanes & lanes) && is_complete(sight(group.views, which), x, machine.tensor_operations, machine.tensor_operations.size())) return true;
+  return false;
+}
+
+bool Warp::piped_before(Sight which, const Access& x, const Access& y) const {
+  if (!is_pipelined_pair(x, y)) return false;
+  for (const ViewGroup& group : state.views)
+    if ((group.lanes & lanes) && sight(group.views, which).count(x.cta, x.issue_agent) >= x.async_number) return true;
   return false;
 }
 

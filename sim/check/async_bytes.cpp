@@ -1,0 +1,171 @@
+// Shared and global bytes that mma, cp and bulk copies touch through the asynchronous proxy. tcgen05.md 5.6, 14.5, 14.6 rule 7.
+#include <fmt/format.h>
+
+#include <algorithm>
+#include <bit>
+
+#include "sim/exec/operand.hpp"
+
+namespace tmemsim::sim {
+namespace {
+
+constexpr std::size_t most_readers = 64;  // kept of one word
+
+class AsyncChecker {
+ public:
+  AsyncChecker(Warp& warp, const AsyncBytes& where, Warp::Touch touch, std::uint32_t record)
+      : warp_(warp), where_(where), writes_(touch == Warp::Touch::write), record_(record), table_(warp.machine.accesses) {}
+
+  bool run(std::int64_t first, std::int64_t count) {
+    bool fine = true;
+    const AccessId me = AccessTable::whole(record_);
+    where_.memory->for_each_access(static_cast<std::size_t>(first), static_cast<std::size_t>(count), [&](WordAccess& past) {
+      if (past.writer != last_writer_) {
+        writer_fine_ = check_all(past.writer, true, first);
+        last_writer_ = past.writer;
+      }
+      fine = fine && writer_fine_;
+      if (writes_) {
+        if (past.reader != 0) fine = check_all(past.reader, false, first) && fine;
+        past = {me, 0};
+        return;
+      }
+      if (past.reader != last_reader_ || next_reader_ == 0) {
+        last_reader_ = past.reader;
+        next_reader_ = with_me(past.reader);
+      }
+      past.reader = next_reader_;
+    });
+    return fine;
+  }
+
+ private:
+  bool check_all(AccessId id, bool x_writes, std::int64_t first) {
+    if (id == 0) return true;
+    bool fine = true;
+    for (const AccessTable::Reader& x : table_.readers(id)) fine = check(x.record, x.lanes, x_writes, first) && fine;
+    return fine;
+  }
+
+  bool is_async(const Access& x) const { return x.kind != AccessKind::order; }
+
+  // Ordinary accesses of each of the lanes, known to this thread in the view. Own ones count only when the view has them: a
+  // fence of the proxies puts them there.
+  bool knows(Sight which, const Access& x, std::uint32_t x_lanes) const {
+    for (const ViewGroup& group : warp_.state.views) {
+      if (!(group.lanes & warp_.lanes)) continue;
+      bool all = true, any = false;
+      for (std::uint32_t rest = x_lanes; rest != 0; rest &= rest - 1) {
+        const bool seen = sight(group.views, which).order(x.cta, x.warp, static_cast<std::uint32_t>(std::countr_zero(rest))) >= x.number;
+        all = all && seen;
+        any = any || seen;
+      }
+      return x.collective ? any : all;
+    }
+    return false;
+  }
+
+  bool is_complete(const Access& x) const { return warp_.complete_before(Sight::generic, x) || warp_.complete_before(Sight::tensor, x); }
+
+  bool check(std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes, std::int64_t first) {
+    if (x_record == record_) return true;
+    const Access& x = table_[x_record];
+    if (is_async(x)) {
+      if (is_complete(x)) return true;
+      return report(x_record, x_lanes, x_writes, first, race_with(x_record, x_writes));
+    }
+    if (x_writes && knows(Sight::async, x, x_lanes)) return true;
+    const bool ordered = warp_.happened_before(Sight::generic, x_record, x_lanes, warp_.lanes, false);
+    if (ordered && !x_writes) return true;
+    return report(x_record, x_lanes, x_writes, first, ordered ? Verdict::proxy_fence : race_with(x_record, x_writes));
+  }
+
+  Verdict race_with(std::uint32_t x_record, bool x_writes) const {
+    const Access& x = table_[x_record];
+    const Access& y = table_[record_];
+    const bool shared = where_.owner != nullptr;
+    const bool ordered = warp_.happened_before(Sight::any, x_record, x.lanes, warp_.lanes, false);
+    const bool tensor_core = is_tensor_core(x.kind) || is_tensor_core(y.kind);
+    if (is_tensor_core(x.kind) && !x_writes && ordered) return Verdict::war_mma;
+    if (shared && !tensor_core && !ordered && x.buffer != y.buffer && x.buffer != no_buffer) return Verdict::alias_race;
+    return shared ? Verdict::smem_race : Verdict::global_race;
+  }
+
+  bool report(std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes, std::int64_t first, Verdict verdict) {
+    if (std::find(reported_.begin(), reported_.end(), x_record) != reported_.end()) return false;
+    reported_.push_back(x_record);
+    const Access& x = table_[x_record];
+    const std::string& name = warp_.machine.kernel.buffers[where_.buffer].name;
+    std::string message;
+    switch (verdict) {
+      case Verdict::proxy_fence: message = fmt::format("ordinary writes to {} are not made visible to the asynchronous proxy", name); break;
+      case Verdict::war_mma: message = fmt::format("{} is overwritten while the tensor core may still read it", name); break;
+      case Verdict::alias_race:
+        message = fmt::format("{} and {} share bytes, and nothing orders their uses", warp_.machine.kernel.buffers[x.buffer].name, name);
+        break;
+      default:
+        message = fmt::format("bytes of {} are {} and {}, and nothing orders the two", name, x_writes ? "written" : "read", writes_ ? "written" : "read");
+    }
+    Candidate found = warp_.candidate(verdict, std::move(message), x_record);
+    found.other->lanes = x_lanes;
+    if (verdict != Verdict::proxy_fence && verdict != Verdict::war_mma && writes_ &&
+        !warp_.happened_before(Sight::any, x_record, x_lanes, warp_.lanes, false)) {
+      const Access& y = table_[record_];
+      const bool smaller = std::tuple(y.cta, y.warp, y.step, y.number) < std::tuple(x.cta, x.warp, x.step, x.number);
+      if (!x_writes || smaller) {  // told as if the write, or the smaller of two, came first
+        std::swap(found.at, *found.other);
+        std::swap(found.at_instance, found.other_instance);
+      }
+    }
+    found.where.space = where_.owner ? "shared" : "global";
+    if (where_.owner) found.where.cta = where_.owner->index;
+    found.where.buffer = name;
+    found.where.bytes = {first - where_.base, first - where_.base};
+    warp_.report(std::move(found));
+    return false;
+  }
+
+  AccessId with_me(AccessId past) {
+    const AccessId me = AccessTable::whole(record_);
+    if (past == 0) return me;
+    AccessTable::Readers readers = table_.readers(past);
+    const Access& y = table_[record_];
+    std::erase_if(readers, [&](const AccessTable::Reader& reader) {
+      const Access& x = table_[reader.record];
+      if (reader.record == record_) return true;
+      if (is_async(x)) return (x.agent_cta == y.agent_cta && x.agent == y.agent && x.buffer == y.buffer) || is_complete(x);
+      return warp_.happened_before(Sight::generic, reader.record, reader.lanes, warp_.lanes, false);
+    });
+    if (readers.empty()) return me;
+    if (readers.size() < most_readers) readers.push_back({record_, y.lanes});
+    return table_.intern(readers);
+  }
+
+  Warp& warp_;
+  const AsyncBytes& where_;
+  const bool writes_;
+  const std::uint32_t record_;
+  AccessTable& table_;
+  std::vector<std::uint32_t> reported_;
+  AccessId last_writer_ = 0, last_reader_ = 0, next_reader_ = 0;
+  bool writer_fine_ = true;
+};
+
+bool all_bad(const AsyncBytes& where, const ByteRuns& runs) {
+  for (const auto& [first, count] : runs)
+    for (std::int64_t i = first; i < first + count; ++i)
+      if (!(where.memory->flags()[i] & ByteMemory::bad)) return false;
+  return true;
+}
+
+}  // namespace
+
+bool check_async_bytes(Warp& warp, const AsyncBytes& where, const ByteRuns& runs, Warp::Touch touch, std::uint32_t record) {
+  if (all_bad(where, runs)) return false;  // told before
+  AsyncChecker checker(warp, where, touch, record);
+  bool fine = true;
+  for (const auto& [first, count] : runs) fine = checker.run(first, count) && fine;
+  return fine;
+}
+
+}  // namespace tmemsim::sim
