@@ -33,9 +33,12 @@ void Warp::report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touc
 
   Verdict verdict = span.shared ? Verdict::smem_race : Verdict::global_race;
   std::string message = fmt::format("bytes of {} are {} and {} by threads that nothing orders", name, past(x_writes), past(y_writes));
-  if (span.shared && other_view && !same_warp && !ordered) {
+  if (span.shared && other_view && (!same_warp || x.kind == AccessKind::bulk) && !is_tensor_core(x.kind) && !ordered) {
     verdict = Verdict::alias_race;
     message = fmt::format("{} and {} share bytes, and nothing orders their uses", machine.kernel.buffers[x.buffer].name, name);
+  } else if (is_tensor_core(x.kind) && !x_writes && ordered) {
+    verdict = Verdict::war_mma;
+    message = fmt::format("{} is overwritten while the tensor core may still read it", name);
   } else if ((x.alloc_slot || y.alloc_slot) && !(x_writes && y_writes)) {
     verdict = Verdict::addr_publish;
     message = fmt::format("the base address in {} is read by a thread that is not ordered after the alloc", name);
@@ -72,6 +75,7 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
   const auto is_settled = [&](std::uint32_t x_record, std::uint32_t x_lanes, std::uint32_t lanes_of_y) {
     if (x_record == settled_record || x_record == record) return true;
     const Access& x = table[x_record];
+    if (x.kind != AccessKind::order) return complete_for(Sight::generic, x, lanes_of_y);
     if (x.strong && y.strong) return true;
     if (x.cta == y.cta && x.warp == y.warp && x_lanes == lanes_of_y && std::has_single_bit(x_lanes)) return true;
     if (happened_before(Sight::generic, x_record, x.lanes, span.lanes, y.collective)) {

@@ -115,6 +115,8 @@ class Warp {
   bool happened_before(Sight which, std::uint32_t record, std::uint32_t x_lanes, std::uint32_t y_lanes, bool collective) const;
   // Whether an asynchronous access is complete, and this warp as one knows it.
   bool complete_before(Sight which, const Access& x) const;
+  // The same for each of the lanes.
+  bool complete_for(Sight which, const Access& x, std::uint32_t of_lanes) const;
   // Whether the tensor core runs x before y, an operation of this warp: one of the pipelined pairs (tcgen05.md 5.2), and this
   // warp knows that x has been issued.
   bool piped_before(Sight which, const Access& x, const Access& y) const;

@@ -186,6 +186,7 @@ struct Machine {
   // early applies them at once, late when nobody can go on without them, random at any time between.
   std::deque<Background> background;
   void start(Background operation);
+  void complete_background();            // the oldest one
   std::deque<TensorOperation> tensor_operations;  // the last ones, in issue order
   // A phase or barrier was completed, or a thread exited: waits look again. Polls that nothing can answer are a standstill.
   void wake_mbarrier_waits(Cta& cta, std::int64_t offset);
@@ -238,7 +239,6 @@ struct Machine {
   void branch(WarpState& warp, std::size_t group, std::uint32_t away, std::uint32_t target);
   void exit_lanes(WarpState& warp, std::size_t group);
   void exit_cta(Cta& cta);
-  void complete_background();
   void report_remote_after_exit();
   bool everybody_polls() const;          // all who can run ask mbarriers that nothing changes
   bool resolve_rendezvous(Cta& cta);     // lets operations of the whole warp go on with the lanes that came

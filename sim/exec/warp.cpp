@@ -1,5 +1,6 @@
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -406,6 +407,12 @@ bool Warp::complete_before(Sight which, const Access& x) const {
   for (const ViewGroup& group : state.views)
     if ((group.lanes & lanes) && is_complete(sight(group.views, which), x, machine.tensor_operations, machine.tensor_operations.size())) return true;
   return false;
+}
+
+bool Warp::complete_for(Sight which, const Access& x, std::uint32_t of_lanes) const {
+  return std::all_of(state.views.begin(), state.views.end(), [&](const ViewGroup& group) {
+    return (group.lanes & of_lanes) == 0 || is_complete(sight(group.views, which), x, machine.tensor_operations, machine.tensor_operations.size());
+  });
 }
 
 bool Warp::piped_before(Sight which, const Access& x, const Access& y) const {
