@@ -22,17 +22,52 @@ Ref at_statement(const Machine& machine, std::uint32_t step) {
   return ref;
 }
 
+// What an operation asks of the target beyond its row.
+Needs needs_of(const MachineOps::Any& op) {
+  if (const auto* mma = std::get_if<TcgenMma>(&op); mma && mma->kind == MmaKind::i8) return Needs::tcgen05_i8;
+  return Needs::nothing;
+}
+
 bool check_targets(Machine& machine) {
   bool found_any = false;
   for (std::uint32_t i = 0; i < machine.program.steps.size(); ++i) {
     if (machine.program.steps[i].kind != Step::Kind::op) continue;
     const Row& row = row_of(machine.program.steps[i]);
-    const auto reason = why_not(row.needs, machine.kernel.target, machine.kernel.ptx);
+    auto reason = why_not(row.needs, machine.kernel.target, machine.kernel.ptx);
+    if (!reason) reason = why_not(needs_of(std::get<MachineOps::Any>(machine.program.steps[i].stmt->node)), machine.kernel.target, machine.kernel.ptx);
     if (!reason) continue;
     Candidate found;
     found.verdict = Verdict::target;
     found.at = at_statement(machine, i);
     found.message = fmt::format("{}: {}", row.name, *reason);
+    machine.candidates.add(std::move(found));
+    found_any = true;
+  }
+  return found_any;
+}
+
+// tcgen05.md 2.6: one cta_group a kernel.
+bool check_cta_groups(Machine& machine) {
+  std::optional<std::uint32_t> first;
+  std::uint8_t first_group = 0;
+  bool found_any = false;
+  for (std::uint32_t i = 0; i < machine.program.steps.size(); ++i) {
+    if (machine.program.steps[i].kind != Step::Kind::op) continue;
+    const std::uint8_t group = std::visit([](const auto& op) -> std::uint8_t {
+      if constexpr (requires { op.cta_group; }) return op.cta_group;
+      return 0;
+    }, std::get<MachineOps::Any>(machine.program.steps[i].stmt->node));
+    if (group == 0 || group == first_group) continue;
+    if (!first) {
+      first = i;
+      first_group = group;
+      continue;
+    }
+    Candidate found;
+    found.verdict = Verdict::cta_group_mismatch;
+    found.at = at_statement(machine, i);
+    found.other = at_statement(machine, *first);
+    found.message = fmt::format("cta_group::{} in a kernel that begins with cta_group::{}", group, first_group);
     machine.candidates.add(std::move(found));
     found_any = true;
   }
@@ -72,7 +107,7 @@ bool check_plan(Machine& machine) {
 }  // namespace
 
 bool check_before_running(Machine& machine) {
-  if (check_targets(machine)) return true;
+  if (check_targets(machine) || check_cta_groups(machine)) return true;
   return check_plan(machine);
 }
 
