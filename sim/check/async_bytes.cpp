@@ -108,8 +108,8 @@ class AsyncChecker {
     }
     Candidate found = warp_.candidate(verdict, std::move(message), x_record);
     found.other->lanes = x_lanes;
-    if (verdict != Verdict::proxy_fence && verdict != Verdict::war_mma && writes_ &&
-        !warp_.happened_before(Sight::any, x_record, x_lanes, warp_.lanes, false)) {
+    found.unordered = verdict != Verdict::proxy_fence && !warp_.happened_before(Sight::any, x_record, x_lanes, warp_.lanes, false);
+    if (found.unordered && writes_) {
       const Access& y = table_[record_];
       const bool smaller = std::tuple(y.cta, y.warp, y.step, y.number) < std::tuple(x.cta, x.warp, x.step, x.number);
       if (!x_writes || smaller) {  // told as if the write, or the smaller of two, came first

@@ -28,6 +28,7 @@ struct Candidate {
   std::string message, rule, section, fix;  // empty: from the catalogue
   Instance at_instance, other_instance;
   std::optional<Instance> origin;             // of uninit-read: the earlier access that brought the undefined value in
+  bool unordered = false;                   // nothing orders the two accesses: named by the write
   std::uint64_t count = 1;
   std::vector<Instance> more_at, more_other;  // of the repeats (bounded)
   std::vector<std::optional<Instance>> more_origins;

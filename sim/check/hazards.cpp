@@ -128,6 +128,7 @@ class Checker {
       const bool ordered = warp_.happened_before(Sight::any, x_record, x.lanes, warp_.lanes, true);
       const bool same_warp = x.cta == y.cta && x.warp == y.warp;
       const bool other_view = x.buffer != y.buffer && x.buffer != no_buffer && y.buffer != no_buffer;
+      found.unordered = !ordered;
       // Nothing is phrased in time: of an unordered pair the write comes first; of two writes the one that reads nothing, else
       // the smaller.
       if (!ordered && y_writes) {

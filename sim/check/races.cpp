@@ -44,6 +44,7 @@ void Warp::report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touc
     message = fmt::format("the base address in {} is read by a thread that is not ordered after the alloc", name);
   }
   Candidate found = candidate(verdict, std::move(message), x_record);
+  found.unordered = !ordered;
   found.at.lanes = y.collective ? y.lanes : 1u << lane;
   found.other->lanes = x_lanes;
   // Nothing is phrased in time: an unordered pair is told as if the write came first; of two writes the smaller comes first.

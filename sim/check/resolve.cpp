@@ -39,6 +39,7 @@ class Resolver {
 
   void apply() {
     first_fault_of_an_instruction();
+    unordered_pairs_yield_to_ordered_ones();
     registers_yield_to_cells();
     dealloc_yields_to_conflict();
     uninit_yields_to_conflict();
@@ -81,6 +82,16 @@ class Resolver {
       told.merge(instances([&](const Candidate& c) { return c.verdict == verdict && c.severity != Severity::warning; },
                            [](const Candidate& c) { return all_at(c); }));
     }
+  }
+
+  // One pair of instructions, one finding: where some of its instances are ordered and others not, the ordered ones name it.
+  void unordered_pairs_yield_to_ordered_ones() {
+    const auto pair_of = [](const Candidate& c) { return std::minmax(c.at.path, c.other ? c.other->path : c.at.path); };
+    std::set<std::pair<std::string, std::string>> named;
+    for (const Candidate& c : candidates_)
+      if (is_conflict(c.verdict) && !c.unordered && c.other) named.insert(pair_of(c));
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (candidates_[i].unordered && named.count(pair_of(candidates_[i])) != 0) kept_[i] = false;
   }
 
   // Rule 6: the missing wait::ld that lets cells be overwritten or freed is reported there.
