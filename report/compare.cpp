@@ -296,7 +296,8 @@ bool writes_global(const Kernel& kernel, const sim::Outcome& run) {
       return std::visit([&](const auto& tile) { return is_global(tile.dst.buffer); }, lowered->origin);
     const auto* op = std::get_if<MachineOps::Any>(&issued.stmt->node);
     const auto* store = op ? std::get_if<Store>(op) : nullptr;
-    return store != nullptr && is_global(store->dst.buffer);
+    const auto* bulk = op ? std::get_if<BulkCopy>(op) : nullptr;
+    return (store != nullptr && is_global(store->dst.buffer)) || (bulk != nullptr && is_global(bulk->dst.buffer));
   });
 }
 

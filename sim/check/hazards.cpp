@@ -192,9 +192,8 @@ void check_tmem(Warp& warp, Cta& cta, std::span<const SlabBox> cells, TmemUse us
   for (const SlabBox& box : cells) checker.box(box);
 }
 
-void check_dealloc(Warp& warp, const Allocation& allocation, std::uint32_t record) {
-  (void)record;
-  const Tmem& tmem = warp.sm().cells();
+void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation) {
+  const Tmem& tmem = warp.machine.sms[cta.sm].cells();
   AccessTable& table = warp.machine.accesses;
   std::vector<std::uint32_t> seen;
   const auto check = [&](std::uint32_t x_record, std::uint32_t slab, std::uint32_t column, bool x_writes) {
@@ -202,11 +201,11 @@ void check_dealloc(Warp& warp, const Allocation& allocation, std::uint32_t recor
     const Access& x = table[x_record];
     if (!warp.complete_before(Sight::any, x)) {
       if ((tmem.state[slab / 2][column].bad & slab_mask(slab)) == slab_mask(slab)) return;  // another column may still tell
-      Candidate found = warp.candidate(Verdict::dealloc_live, fmt::format("columns are freed while an access that has {} them may not be complete",
+      Candidate found = warp.candidate(x.cta == warp.cta.index ? Verdict::dealloc_live : Verdict::peer_lifecycle, fmt::format("columns are freed while an access that has {} them may not be complete",
                                                                           doing(x_writes)), x_record);
       found.where.space = "tmem";
-      found.where.sm = warp.cta.sm;
-      found.where.cta = warp.cta.index;
+      found.where.sm = cta.sm;
+      found.where.cta = cta.index;
       found.where.lanes = {slab * slab_lanes, slab * slab_lanes + slab_lanes - 1};
       found.where.columns = {column, column};
       warp.report(std::move(found));

@@ -29,8 +29,9 @@ inline void check_tmem(Warp& warp, const TmemFootprint& cells, TmemUse use, std:
   check_tmem(warp, warp.cta, {cells.box.data(), cells.boxes}, use, record);
 }
 
-// Every access to the columns must be complete before the dealloc `record`.
-void check_dealloc(Warp& warp, const Allocation& allocation, std::uint32_t record);
+// Every access to the columns in the tensor memory of `cta` must be complete before the warp frees them: dealloc-live for those
+// that its own CTA made, peer-lifecycle for those of the peer.
+void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation);
 
 // Whether all columns belong to a live allocation of the CTA that came before this instruction; reports what is wrong.
 bool check_allocated(Warp& warp, Cta& cta, std::span<const SlabBox> cells);

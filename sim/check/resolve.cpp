@@ -41,6 +41,7 @@ class Resolver {
     first_fault_of_an_instruction();
     unordered_pairs_yield_to_ordered_ones();
     registers_yield_to_cells();
+    peer_yields_to_own_dealloc();
     dealloc_yields_to_conflict();
     uninit_yields_to_conflict();
     leak_yields_to_block();
@@ -103,6 +104,17 @@ class Resolver {
       if (c.verdict != Verdict::read_before_wait) continue;
       const auto mine = all_other(c);
       if (std::any_of(mine.begin(), mine.end(), [&](const Instance& one) { return loads.count(one) != 0; })) kept_[i] = false;
+    }
+  }
+
+  // Rule 4: both halves of a pair's dealloc that come too early for one access are one fault.
+  void peer_yields_to_own_dealloc() {
+    std::set<std::pair<std::string, std::string>> told;
+    for (const Candidate& c : candidates_)
+      if (c.verdict == Verdict::dealloc_live && c.other) told.insert({c.at.path, c.other->path});
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (c.verdict == Verdict::peer_lifecycle && c.other && told.count({c.at.path, c.other->path}) != 0) kept_[i] = false;
     }
   }
 

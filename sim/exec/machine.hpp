@@ -52,6 +52,7 @@ struct LaneGroup {
     alloc,       // waits for columns
     mbarrier,    // waits for a phase of the mbarrier at byte `waits_for` of its CTA
     cluster,     // in barrier.cluster.wait
+    pair,        // in an alloc or dealloc of cta_group::2, for the peer
     warp_sync,   // in bar.warp.sync, for the lanes `waits_for`
     sleeping,    // delay, until scheduler step `wake`
   };
@@ -121,6 +122,12 @@ struct BulkThread {
   std::vector<std::uint32_t> groups;        // committed: the number of copies up to the end of each
 };
 
+// One half of an alloc or dealloc of cta_group::2.
+struct PairCall {
+  bool waiting = false, granted = false;
+  std::uint32_t columns = 0, base = 0, record = 0;
+};
+
 struct Cta {
   std::uint32_t index = 0, cluster = 0, rank = 0, sm = 0;
   ByteMemory shared;
@@ -133,6 +140,7 @@ struct Cta {
   std::uint32_t last_lifecycle_record = 0;  // last alloc or dealloc
   std::map<std::int64_t, Mbarrier> mbarriers;   // by byte offset in the window; valid and invalidated ones
   std::uint32_t next_agent = 0;          // first counter that nobody uses
+  PairCall pair_alloc, pair_dealloc;
   std::map<std::uint32_t, TensorThread> tensor_threads;  // by thread of the CTA
   std::map<std::uint32_t, BulkThread> bulk_threads;      // by thread of the CTA
   std::map<std::int64_t, std::pair<std::uint32_t, std::uint32_t>> bulk_signals;  // by barrier: counter, copies so far

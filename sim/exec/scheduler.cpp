@@ -650,6 +650,7 @@ void Machine::report_standstill(const std::vector<Blocked>& blocked) {
       case LaneGroup::State::cluster:
         what = (one.group->lanes & ~one.warp->cluster_arrived) ? "the cluster barrier, without having arrived" : "the cluster barrier, for threads that have not arrived";
         break;
+      case LaneGroup::State::pair: what = "its peer, for the other half of the operation"; break;
       case LaneGroup::State::mbarrier: barrier = mbarrier_at(cta, one.group->waits_for); break;
       case LaneGroup::State::ready: barrier = mbarrier_at(cta, one.warp->polled_barrier); break;
       default: what = "the other lanes of its warp"; break;
@@ -709,6 +710,8 @@ void Machine::collect_garbage() {
   for (const Cta& cta : ctas) {
     cta.shared.for_each_id(mark);
     accesses.mark_record(cta.relinquish_record);
+    accesses.mark_record(cta.pair_alloc.record);
+    accesses.mark_record(cta.pair_dealloc.record);
     accesses.mark_record(cta.last_lifecycle_record);
     for (std::uint32_t record : cta.allocs) accesses.mark_record(record);
     for (std::uint32_t record : cta.remote) accesses.mark_record(record);

@@ -12,8 +12,33 @@
 namespace tmemsim::sim {
 namespace {
 
-void need_one_cta(const Warp& warp, std::uint8_t cta_group) {
-  if (cta_group != 1) throw Unsupported("cta_group::2 is not simulated yet", warp.machine.program.steps[warp.step].stmt->at);
+// The other CTA of the pair; null where there is none, which is reported.
+Cta* peer_of(Warp& warp) {
+  if ((warp.cta.rank ^ 1u) < cluster_size(warp.machine.kernel.launch)) return &warp.machine.ctas[warp.machine.cta_of_rank(warp.cta, warp.cta.rank ^ 1u)];
+  warp.report(warp.candidate(Verdict::peer_lifecycle, "cta_group::2 in a CTA that has no peer"));
+  return nullptr;
+}
+
+// Nothing that the peer has done comes before: it may not even have started.
+bool knows_that_it_runs(const Warp& warp, const Cta& peer) {
+  for (const ViewGroup& group : warp.state.views)
+    for (const WarpState& other : peer.warps)
+      for (std::uint32_t lane = 0; lane < 32; ++lane)
+        if (group.views.any.order(peer.index, other.warp, lane) > 0) return true;
+  return false;
+}
+
+// The other half of the operation has come: the warp of the peer goes on.
+void release(Warp& warp, Cta& peer, std::uint32_t record) {
+  for (WarpState& state : peer.warps) {
+    for (LaneGroup& group : state.groups) {
+      if (group.record != record || (group.state != LaneGroup::State::pair && group.state != LaneGroup::State::alloc)) continue;
+      group.state = LaneGroup::State::ready;
+      group.retrying = true;
+      warp.machine.make_ready(state);
+      warp.machine.note_wake(state, group);
+    }
+  }
 }
 
 Place columns_place(const Warp& warp, std::int64_t first, std::int64_t count) {
@@ -104,10 +129,100 @@ std::uint32_t lifecycle_record(Warp& warp) {
   return warp.machine.accesses.add(access);
 }
 
+// Both CTAs of the pair ask; whoever comes second allocates for both.
+Ran alloc_in_pair(const TcgenAlloc& op, Warp& warp, std::uint32_t columns, std::uint32_t record, bool faulty) {
+  PairCall& mine = warp.cta.pair_alloc;
+  if (mine.granted) {
+    const std::uint32_t base = mine.base;
+    mine = {};
+    store_base(warp, op.slot, base, faulty);
+    return Ran::finished();
+  }
+  Cta* peer = warp.retrying ? &warp.machine.ctas[warp.machine.cta_of_rank(warp.cta, warp.cta.rank ^ 1u)] : peer_of(warp);
+  if (!peer) {
+    store_base(warp, op.slot, 0, true);
+    return Ran::finished();
+  }
+  if (!warp.retrying && !knows_that_it_runs(warp, *peer)) {
+    warp.report(warp.candidate(Verdict::peer_lifecycle, fmt::format("nothing orders the alloc of the pair after the start of CTA {}", peer->index)));
+  }
+  mine = {true, false, columns, 0, record};
+  PairCall& theirs = peer->pair_alloc;
+  if (!theirs.waiting) return Ran::blocked(LaneGroup::State::pair, columns, record);
+  if (theirs.columns != columns) {
+    warp.report(warp.candidate(Verdict::peer_lifecycle, fmt::format("one CTA of the pair asks for {} columns and the other for {}", columns, theirs.columns), theirs.record));
+  }
+  Sm& sm = warp.sm();
+  Sm& other = warp.machine.sms[peer->sm];
+  const auto own_half = sm.allocator.take(columns, warp.cta.index, record);
+  const auto peer_half = own_half ? other.allocator.take(theirs.columns, peer->index, theirs.record) : std::nullopt;
+  if (!peer_half) {
+    if (own_half) sm.allocator.give(own_half->base);
+    return Ran::blocked(LaneGroup::State::alloc, columns, record);
+  }
+  if (own_half->base != peer_half->base) {
+    warp.report(warp.candidate(Verdict::peer_lifecycle, fmt::format("the pair got column {} in one CTA and {} in the other", own_half->base, peer_half->base), theirs.record));
+  }
+  if (faulty) sm.allocator.mark_faulty(own_half->base);
+  sm.cells().reset(own_half->base, columns);
+  other.cells().reset(peer_half->base, theirs.columns);
+  const std::uint32_t waiting = theirs.record;
+  theirs.granted = true;
+  theirs.waiting = false;
+  theirs.base = peer_half->base;
+  mine = {};
+  store_base(warp, op.slot, own_half->base, faulty);
+  if (warp.event) warp.event->text = fmt::format("columns {}..{} of the pair", own_half->base, own_half->base + columns - 1);
+  release(warp, *peer, waiting);
+  return Ran::finished();
+}
+
+void give_back(Warp& warp, Cta& cta, std::uint32_t base, std::uint32_t record) {
+  Sm& sm = warp.machine.sms[cta.sm];
+  const Allocation* allocation = sm.allocator.starting_at(base);
+  if (!allocation || allocation->cta != cta.index) return;
+  const Allocation freed = *allocation;
+  sm.allocator.give(freed.base);
+  for (std::uint32_t granule = freed.base / 32; granule < (freed.base + freed.columns) / 32; ++granule) sm.history[granule] = {record, cta.index};
+  warp.machine.columns_freed(sm);
+}
+
+// The columns are free when both CTAs of the pair have come.
+Ran dealloc_in_pair(Warp& warp, const Allocation& freed, std::uint32_t record) {
+  Cta* peer = peer_of(warp);
+  if (!peer) {
+    give_back(warp, warp.cta, freed.base, record);
+    return Ran::finished();
+  }
+  const Allocation* half = warp.machine.sms[peer->sm].allocator.starting_at(freed.base);
+  if (half && half->cta == peer->index) {
+    if (!half->faulty && !warp.happened_before(Sight::any, half->record, ~0u, warp.lanes, true)) {
+      warp.report(warp.candidate(Verdict::peer_lifecycle, fmt::format("nothing orders the dealloc of the pair after the alloc of CTA {}", peer->index), half->record));
+    } else {
+      const Allocation of_peer = *half;
+      if (!freed.faulty) check_dealloc(warp, *peer, of_peer);
+    }
+  }
+  PairCall& theirs = peer->pair_dealloc;
+  if (!theirs.waiting) {
+    warp.cta.pair_dealloc = {true, false, freed.columns, freed.base, record};
+    return Ran::blocked(LaneGroup::State::pair, freed.columns, record);
+  }
+  if (theirs.columns != freed.columns) {
+    warp.report(warp.candidate(Verdict::peer_lifecycle, fmt::format("one CTA of the pair frees {} columns and the other {}", freed.columns, theirs.columns), theirs.record));
+  }
+  const PairCall waiting = theirs;
+  theirs.waiting = false;
+  theirs.granted = true;
+  give_back(warp, warp.cta, freed.base, record);
+  give_back(warp, *peer, waiting.base, waiting.record);
+  release(warp, *peer, waiting.record);
+  return Ran::finished();
+}
+
 }  // namespace
 
 Ran execute(const TcgenAlloc& op, Warp& warp) {
-  need_one_cta(warp, op.cta_group);
   const WarpValue cols = warp.evaluate_for_warp(op.cols, "the number of columns");
   const bool legal = tcgen05::is_alloc_size(cols.value);
   const std::uint32_t columns = legal ? static_cast<std::uint32_t>(cols.value) : next_legal_size(cols.value);
@@ -123,6 +238,7 @@ Ran execute(const TcgenAlloc& op, Warp& warp) {
     note_contention(warp, record);
     if (legal && !cols.bad) check_order_of_sizes(warp, record, columns);
   }
+  if (op.cta_group == 2) return alloc_in_pair(op, warp, columns, record, !legal || cols.bad);
   Sm& sm = warp.sm();
   const auto taken = sm.allocator.take(columns, warp.cta.index, record);
   const bool faulty = !legal || cols.bad;
@@ -144,7 +260,10 @@ Ran execute(const TcgenAlloc& op, Warp& warp) {
 }
 
 Ran execute(const TcgenDealloc& op, Warp& warp) {
-  need_one_cta(warp, op.cta_group);
+  if (op.cta_group == 2 && warp.retrying && warp.cta.pair_dealloc.granted) {
+    warp.cta.pair_dealloc = {};
+    return Ran::finished();
+  }
   const WarpValue cols = warp.evaluate_for_warp(op.cols, "the number of columns");
   WarpValue address;
   if (op.slot) {
@@ -198,7 +317,8 @@ Ran execute(const TcgenDealloc& op, Warp& warp) {
   }
   // Who frees with the wrong count meant this allocation: the rest of the program is judged as if it had been right.
   const Allocation freed = *allocation;
-  if (!freed.faulty) check_dealloc(warp, freed, record);
+  if (!freed.faulty) check_dealloc(warp, warp.cta, freed);
+  if (op.cta_group == 2) return dealloc_in_pair(warp, freed, record);
   sm.allocator.give(freed.base);
   for (std::uint32_t granule = freed.base / 32; granule < (freed.base + freed.columns) / 32; ++granule) sm.history[granule] = {record, warp.cta.index};
   if (warp.event) warp.event->text = fmt::format("columns {}..{}", freed.base, freed.base + freed.columns - 1);
@@ -206,8 +326,7 @@ Ran execute(const TcgenDealloc& op, Warp& warp) {
   return Ran::finished();
 }
 
-Ran execute(const TcgenRelinquish& op, Warp& warp) {
-  need_one_cta(warp, op.cta_group);
+Ran execute(const TcgenRelinquish&, Warp& warp) {
   const std::uint32_t record = lifecycle_record(warp);
   for (std::uint32_t alloc : warp.cta.allocs) {
     if (warp.happened_before(Sight::any, alloc, ~0u, warp.lanes, true)) continue;

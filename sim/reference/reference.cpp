@@ -205,6 +205,12 @@ class Interpreter {
     } else if constexpr (std::is_same_v<T, TmemAddr>) {
       forget_cells(instance, op, operand);
     } else if constexpr (std::is_same_v<T, Region>) {
+      if constexpr (requires { op.cta_group; }) {
+        if (op.cta_group != 1) return storage_.forget_everywhere(operand.buffer);  // of the peer too
+      }
+      if constexpr (requires { op.mask.has_value(); }) {
+        if (op.mask) return storage_.forget_everywhere(operand.buffer);  // of every CTA of the mask
+      }
       forget_destination(instance, operand);
     }
   }

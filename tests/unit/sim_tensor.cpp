@@ -89,6 +89,7 @@ TEST_CASE("mma: f16 operands, sums at the lanes of data paths D and F") {
 
 TEST_CASE("mma: accumulation adds to D, in issue order and without a wait between") {
   Setup s;
+  s.n = 8;  // three times the sum still is an exact f32
   s.more = again + again;
   check_product(s, 3);
 }
@@ -233,4 +234,184 @@ TEST_CASE("mma: what no instruction has is refused before it does harm") {
   std::string all_threads = text_of({});
   all_threads.replace(all_threads.find("first: @warp 0 lane 0"), 21, "first: @warp 0");
   CHECK(findings_everywhere(all_threads) == "participation first");
+}
+
+// ---- the program around the operations, for what is no single product ----
+
+namespace {
+
+const std::string head = R"(kernel k
+target sm_100a
+launch warps=4
+buffer slot: shared u32 [1] offset=0
+buffer bar: shared mbarrier [2] offset=8
+buffer A: shared f16 [128, 16] layout="S[(16,8,2,8):(64,8,1024,1)]" offset=1024 init=iota(-8, 1)
+buffer B: shared f16 [32, 16] layout="S[(4,8,2,8):(64,8,256,1)]" offset=8192 init=iota(3, -1)
+buffer raw: shared u8 [4096] offset=16384 init=random_bits(7)
+buffer G: global u8 [4096] init=random_bits(9)
+buffer H: global u8 [4096]
+buffer D: tmem f32 [128, 32] layout="S[(128,32):(1@TLane,1@TCol)]" slot=slot
+buffer T: tmem f16 [128, 16] layout="S[(128,16):(1@TLane,1@TCol)]" slot=slot column=32
+buffer E: tmem f32 [128, 32] layout="S[(128,32):(1@TLane,1@TCol)]" slot=slot column=64
+buffer R: local u32 [32]
+program {
+  @warp 0 tcgen05.alloc slot=slot cols=128
+  @warp 0 lane 0 mbarrier.init bar=bar[0] count=1
+  @warp 0 lane 0 mbarrier.init bar=bar[1] count=1
+  barrier.sync
+)";
+const std::string signal = "@warp 0 lane 0 tcgen05.commit bar=bar[0]\n";
+const std::string wait = "mbarrier.try_wait bar=bar[0] parity=0\n";
+const std::string tail = "barrier.sync\n@warp 0 tcgen05.dealloc slot=slot cols=128\n}\n";
+const std::string first = "first: @warp 0 lane 0 tcgen05.mma kind=f16 d=D a=A b=B accumulate=0\n";
+const std::string second = "second: @warp 0 lane 0 tcgen05.mma kind=f16 d=D a=A b=B accumulate=1\n";
+const std::string load = "load: tcgen05.ld shape=32x32b num=32 dst=R.r[0:32] src={base: word(slot, 0), lane: warp * 32}\n";
+const std::string load_done = "tcgen05.wait::ld\n";
+
+std::string verdicts(const std::string& body) { return findings_everywhere(head + body + tail); }
+
+std::uint8_t raw_byte(const sim::Outcome& outcome, std::int64_t at) { return outcome.image.ctas.at(0).shared.data.at(static_cast<std::size_t>(16384 + at)); }
+std::uint8_t byte_of_cell(const sim::Outcome& outcome, std::int64_t lane, std::int64_t column, int byte) {
+  return static_cast<std::uint8_t>(cell(outcome, lane, column) >> (8 * byte));
+}
+
+}  // namespace
+
+TEST_CASE("mma: A in tensor memory, two halves a cell") {
+  // Thread t holds row t: halves k and k + 1 of A, that are t + k and t + k + 1, as f16 bits of small integers 0x3c00 = 1.
+  const std::string body = R"(
+    mov dst=R.r[0:8] a=0x40003c00
+    store: tcgen05.st shape=32x32b num=8 dst={base: word(slot, 0), lane: warp * 32, col: 32} src=R.r[0:8]
+    tcgen05.wait::st
+    barrier.sync
+    first: @warp 0 lane 0 tcgen05.mma kind=f16 d=D a=T b=B accumulate=0
+  )";
+  const sim::Outcome outcome = simulate(head + body + signal + wait + tail);
+  CHECK(findings(outcome) == "missing-fence first < store");  // a plain barrier hands nothing over without the fences
+  std::string fenced = body;
+  fenced.replace(fenced.find("barrier.sync"), 12, "tcgen05.fence::before_thread_sync barrier.sync tcgen05.fence::after_thread_sync");
+  CHECK(verdicts(fenced + signal + wait) == "");
+  const sim::Outcome good = simulate(head + fenced + signal + wait + tail);
+  for (int lane : {0, 63, 127}) {
+    for (int n = 0; n < 32; ++n) {
+      int sum = 0;
+      for (int k = 0; k < 16; ++k) sum += (k % 2 == 0 ? 1 : 2) * (3 - (n * 16 + k));
+      REQUIRE(f32(cell(good, lane, n)) == static_cast<float>(sum));
+    }
+  }
+  std::string transposed = fenced;
+  transposed.replace(transposed.find("accumulate=0"), 12, "accumulate=0 transpose=[a]");
+  CHECK(verdicts(transposed + signal + wait) == "descriptor first");
+  std::string unwaited = fenced;
+  unwaited.erase(unwaited.find("tcgen05.wait::st"), 16);
+  CHECK(verdicts(unwaited + signal + wait) == "raw-st first < store");
+}
+
+TEST_CASE("cp: every shape puts the rows where the table says") {
+  struct Shape {
+    const char* name;
+    const char* multicast;
+    int rows, bytes;
+  };
+  for (const Shape& shape : {Shape{"128x256b", "", 128, 32}, Shape{"128x128b", "", 128, 16}, Shape{"4x256b", "", 4, 32},
+                             Shape{"64x128b", "multicast=warpx2::02_13", 64, 16}, Shape{"64x128b", "multicast=warpx2::01_23", 64, 16},
+                             Shape{"32x128b", "multicast=warpx4", 32, 16}}) {
+    INFO(shape.name << " " << shape.multicast);
+    std::string text = head + fmt::format("copy: @warp 0 lane 0 tcgen05.cp shape={} {} dst=E src=src\n", shape.name, shape.multicast) + signal + wait + tail;
+    // Row r, 16-byte unit u at 128 * (r / 8) + 16 * (r % 8) + 2048 * u: K-major, not swizzled.
+    const std::string buffer = fmt::format("buffer src: shared u8 [{}, {}] layout=\"S[({},{},{},16):(128,16,2048,1)]\" offset=16384\n", shape.rows, shape.bytes,
+                                           (shape.rows + 7) / 8, std::min(shape.rows, 8), shape.bytes / 16);
+    text.insert(text.find("buffer G"), buffer);
+    const sim::Outcome outcome = simulate(text);
+    REQUIRE(findings(outcome) == "");
+    for (int row = 0; row < shape.rows; ++row) {
+      std::vector<int> lanes{row};
+      const std::string name = shape.name, multicast = shape.multicast;
+      if (name == "4x256b") lanes = {32 * row};
+      if (name == "32x128b") lanes = {row, row + 32, row + 64, row + 96};
+      if (multicast == "multicast=warpx2::02_13") lanes = {row, row + 64};
+      if (multicast == "multicast=warpx2::01_23") lanes = row < 32 ? std::vector{row, row + 32} : std::vector{64 + row - 32, 96 + row - 32};
+      for (int lane : lanes)
+        for (int byte = 0; byte < shape.bytes; ++byte)
+          REQUIRE(byte_of_cell(outcome, lane, 64 + byte / 4, byte % 4) == raw_byte(outcome, 128 * (row / 8) + 16 * (row % 8) + 2048 * (byte / 16) + byte % 16));
+    }
+  }
+}
+
+TEST_CASE("shift: 31 rows of every quadrant move down by one") {
+  const std::string shift = "shift: @warp 0 lane 0 tcgen05.shift addr={base: word(slot, 0), col: 8}\n";
+  const sim::Outcome outcome = simulate(head + first + shift + signal + wait + tail);
+  REQUIRE(findings(outcome) == "");  // mma before shift is a pipelined pair
+  Setup s;
+  for (int lane = 0; lane < 128; ++lane) {
+    REQUIRE(f32(cell(outcome, lane, 7)) == static_cast<float>(product(s, lane, 7)));
+    REQUIRE(f32(cell(outcome, lane, 8)) == static_cast<float>(product(s, lane % 32 == 31 ? lane : lane + 1, 8)));
+    REQUIRE(f32(cell(outcome, lane, 15)) == static_cast<float>(product(s, lane % 32 == 31 ? lane : lane + 1, 15)));
+    REQUIRE(f32(cell(outcome, lane, 16)) == static_cast<float>(product(s, lane, 16)));
+  }
+  CHECK(verdicts(first + "shift: @warp 0 lane 0 tcgen05.shift addr={base: word(slot, 0), lane: 16}\n" + signal + wait) == "misaligned shift");
+}
+
+TEST_CASE("results of the tensor core are read after a commit of their thread") {
+  CHECK(verdicts(first + signal + wait + load + load_done) == "");
+  CHECK(verdicts(first + second + signal + wait + load + load_done) == "");
+  CHECK(verdicts(first + signal + load + load_done + wait) == "raw-mma load < first");
+  CHECK(verdicts(signal + first + wait + load + load_done) == "raw-mma load < first");
+  CHECK(verdicts(first + "@warp 0 lane 1 tcgen05.commit bar=bar[0]\n" + wait + load + load_done) == "raw-mma load < first");
+  CHECK(verdicts(first + "@warp 0 lane 0 tcgen05.commit bar=bar[1]\n@warp 1 lane 0 mbarrier.arrive bar=bar[0]\n" + wait + load + load_done) == "raw-mma load < first");
+  CHECK(verdicts(first + "barrier.sync\n" + load + load_done + signal + wait) == "raw-mma load < first");
+  const std::string relaxed = "mbarrier.try_wait bar=bar[0] parity=0 sem=relaxed\n";
+  CHECK(verdicts(first + signal + relaxed + load + load_done) == "missing-fence load < first");
+  CHECK(verdicts(first + signal + relaxed + "tcgen05.fence::after_thread_sync\n" + load + load_done) == "");
+}
+
+TEST_CASE("what the tensor core still uses is not overwritten and not freed") {
+  const std::string fence = "fence.proxy.async\n";
+  const std::string overwrite = "overwrite: @warp 0 st dst=A{byte: lane * 4} src=R.r[0] bytes=4\n";
+  const std::string zero = "mov dst=R.r[0:32] a=0\n";
+  CHECK(verdicts(zero + first + overwrite + signal + wait) == "war-mma overwrite < first");
+  CHECK(verdicts(zero + first + signal + wait + overwrite) == "");
+  const std::string sync = "barrier.sync\n";
+  CHECK(verdicts(zero + overwrite + sync + first + signal + wait) == "proxy-fence first < overwrite");
+  CHECK(verdicts(zero + overwrite + fence + sync + first + signal + wait) == "");
+  CHECK(verdicts(zero + overwrite + sync + fence + sync + first + signal + wait) == "");
+  CHECK(verdicts(zero + "overwrite: @warp 1 st dst=A{byte: lane * 4} src=R.r[0] bytes=4\n" + fence + first + signal + wait) == "smem-race first < overwrite");
+  const std::string store = "store: tcgen05.st shape=32x32b num=32 dst={base: word(slot, 0), lane: warp * 32} src=R.r[0:32]\n";
+  CHECK(verdicts(zero + first + store + "tcgen05.wait::st\n" + signal + wait) == "waw-async store < first");
+  CHECK(verdicts(zero + first + signal + wait + store + "tcgen05.wait::st\n") == "");
+  CHECK(verdicts(first + signal) == "dealloc-live program[7] < first");
+  CHECK(verdicts(first + signal + wait) == "");
+}
+
+TEST_CASE("pipelined pairs, and the order of issue that a profile grants") {
+  const std::string other = "other: @warp 0 lane 0 tcgen05.mma kind=f16 d=E a=A b=B accumulate=0\n";
+  const std::string narrow = "narrow: @warp 0 lane 0 tcgen05.mma kind=f16 d=D[0:128, 0:16] a=A b=B[0:16, 0:16] accumulate=1\n";
+  const std::string overlap = first + narrow + signal + wait;
+  CHECK(verdicts(first + other + signal + wait) == "");
+  CHECK(verdicts(overlap) == "raw-mma narrow < first [warning]");
+  sim::Options lenient;
+  lenient.profile = Profile::lenient();
+  CHECK(findings(simulate(head + overlap + tail, lenient)) == "");
+}
+
+TEST_CASE("bulk copies: bytes, barriers and groups") {
+  const std::string expect = "@warp 0 lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=256\n";
+  const std::string in = "in: @warp 0 lane 0 cp.async.bulk dst=raw[512:768] src=G[256:512] bar=bar[0]\n";
+  const std::string out = "out: @warp 0 lane 0 cp.async.bulk dst=H[0:256] src=raw[512:768]\n";
+  const std::string group = "@warp 0 lane 0 cp.async.bulk.commit_group\n@warp 0 lane 0 cp.async.bulk.wait_group n=0\n";
+  const std::string get = "get: @warp 1 ld dst=R.r[0] src=raw{byte: 512 + lane * 4} bytes=4\n";
+  const sim::Outcome outcome = simulate(head + expect + in + wait + out + group + tail);
+  CHECK(findings(outcome) == "");
+  const auto& g = outcome.image.global.at(4).data;
+  const auto& h = outcome.image.global.at(5).data;
+  for (std::size_t i = 0; i < 256; ++i) REQUIRE(h[i] == g[256 + i]);
+  CHECK(verdicts(expect + in + wait + get) == "");
+  CHECK(verdicts(expect + in + get + wait) == "smem-race get < in");
+  CHECK(verdicts(expect + "in: @warp 0 lane 0 cp.async.bulk dst=raw[520:776] src=G[256:512] bar=bar[0]\n") == "misaligned in");
+  const std::string put = "put: @warp 0 st dst=raw{byte: 512 + lane * 4} src=R.r[0] bytes=4\nbar.warp.sync\n";
+  const std::string zero = "mov dst=R.r[0:32] a=0\n";
+  CHECK(verdicts(zero + put + out + group) == "proxy-fence out < put");
+  CHECK(verdicts(zero + put + "fence.proxy.async\nbar.warp.sync\n" + out + group) == "");
+  CHECK(verdicts(zero + out + put + group) == "smem-race put < out");
+  CHECK(verdicts(zero + out + "@warp 0 lane 0 cp.async.bulk.commit_group\n@warp 0 lane 0 cp.async.bulk.wait_group n=0 read=true\nbar.warp.sync\n" + put) == "");
 }
