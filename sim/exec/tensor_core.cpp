@@ -433,11 +433,22 @@ class Mma {
       for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab) visit(SlabBox{slab, 1, box.column, box.columns}, ~mask_of(part, slab / 2));
   }
 
+  // What D names was meant to be written: nobody is told that it never was.
   void spoil(const std::vector<Cta*>& parts) {
-    if (parts.empty() || d_column_ == ~0u) return;
+    if (parts.empty() || d_column_ == ~0u) return spoil_region();
     for (const Cta* part : parts) {
       const auto columns = static_cast<std::uint32_t>(d_columns(shape_.path, shape_.n));
       if (d_column_ + columns <= tcgen05::columns) mark_bad(cells(*part), boxes_of(slabs_of(shape_.path, lane_base_), d_column_, columns));
+    }
+  }
+
+  void spoil_region() {
+    const Warp::Start start = warp_.start_of(op_.d);
+    const WarpValue base = warp_.base_of(op_.d);
+    if (!start.fine || base.bad) return;
+    for (const TmemMatrix::Cell& cell : tmem_matrix(d_, d_plan_, start.element).cell) {
+      const std::uint32_t column = static_cast<std::uint32_t>(base.value) + cell.column;
+      if (column < tcgen05::columns && cell.lane < tcgen05::lanes) cells(warp_.cta).state[cell.lane / 32][column].bad |= 1u << cell.lane % 32;
     }
   }
 

@@ -402,8 +402,8 @@ TEST_CASE("bulk copies: bytes, barriers and groups") {
   const std::string get = "get: @warp 1 ld dst=R.r[0] src=raw{byte: 512 + lane * 4} bytes=4\n";
   const sim::Outcome outcome = simulate(head + expect + in + wait + out + group + tail);
   CHECK(findings(outcome) == "");
-  const auto& g = outcome.image.global.at(4).data;
-  const auto& h = outcome.image.global.at(5).data;
+  const auto& g = outcome.image.global.at(5).data;
+  const auto& h = outcome.image.global.at(6).data;
   for (std::size_t i = 0; i < 256; ++i) REQUIRE(h[i] == g[256 + i]);
   CHECK(verdicts(expect + in + wait + get) == "");
   CHECK(verdicts(expect + in + get + wait) == "smem-race get < in");
