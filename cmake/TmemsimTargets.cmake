@@ -39,7 +39,7 @@ function(tmemsim_warnings target)
   # (its bug 105651), a vector of a temporary. clang and the sanitizers watch over these mistakes.
   target_compile_options(${target} PRIVATE -Wno-restrict)
   if(NOT CMAKE_BUILD_TYPE STREQUAL "Debug" OR CMAKE_CXX_FLAGS MATCHES "-fsanitize")
-    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized)
+    target_compile_options(${target} PRIVATE -Wno-maybe-uninitialized -Wno-array-bounds)
   endif()
   # More of the kind come and go with its releases; they must not stop a build with a later one than the code was written with.
   if(CMAKE_CXX_COMPILER_VERSION VERSION_GREATER_EQUAL 13)

@@ -30,6 +30,12 @@ void judge(const tests::CopyCase& one, bool into_registers, Tally& tally) {
     ++tally.invalid;   // damaged beyond what a buffer may be
     return;
   }
+  for (const Buffer& buffer : kernel.buffers) {
+    if (buffer.space == Space::tmem && buffer.column + tmem_columns(buffer) > tcgen05::columns) {
+      ++tally.invalid;  // a plan past column 511 is alloc-capacity, decided before anything is lowered
+      return;
+    }
+  }
   CAPTURE(print(kernel));
   try {
     Kernel lowered = lower::lower(kernel);

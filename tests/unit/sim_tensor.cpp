@@ -95,7 +95,7 @@ TEST_CASE("mma: accumulation adds to D, in issue order and without a wait betwee
 }
 
 TEST_CASE("mma: every canonical layout of an operand gives the same product") {
-  for (const std::string& layout : {"mma_shared_layout(f16, 0, (128, 16))", "mma_shared_layout(f16, 1, (128, 16))"}) {
+  for (const char* layout : {"mma_shared_layout(f16, 0, (128, 16))", "mma_shared_layout(f16, 1, (128, 16))"}) {
     INFO(layout);
     Setup s;
     s.a_layout = layout;
