@@ -309,14 +309,8 @@ void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_
   } else {
     ++now_group.pc;
   }
-  if (now_group.state == LaneGroup::State::barrier && lanes != now_group.lanes) {  // those that the statement leaves out go on
-    LaneGroup rest = now_group;
-    rest.lanes &= ~lanes;
-    rest.state = LaneGroup::State::ready;
-    rest.pc = at + 1;
-    now_group.lanes = lanes;
-    warp.groups.push_back(rest);
-  } else if (result.ran.state == Ran::State::blocked && lanes != now_group.lanes) {
+  const bool waits = now_group.state == LaneGroup::State::barrier || result.ran.state == Ran::State::blocked;
+  if (waits && lanes != now_group.lanes) {  // those that the statement leaves out go on
     LaneGroup rest = now_group;
     rest.lanes &= ~lanes;
     rest.state = LaneGroup::State::ready;
