@@ -149,8 +149,15 @@ class Rebuilder {
     }
   }
 
-  static Rebuilt with(const Step& step, decltype(Stmt::node) node, std::uint32_t next) {
-    return {Stmt{step.stmt->at, step.stmt->label, step.stmt->where, step.stmt->means, std::move(node), step.stmt->path}, next};
+  static Rebuilt with(const Step& step, Stmt::Node node, std::uint32_t next) {
+    Stmt stmt;
+    stmt.at = step.stmt->at;
+    stmt.label = step.stmt->label;
+    stmt.where = step.stmt->where;
+    stmt.means = step.stmt->means;
+    stmt.node = std::move(node);
+    stmt.path = step.stmt->path;
+    return {std::move(stmt), next};
   }
 
   Rebuilt lowered(const Step& step, std::uint32_t at) const {

@@ -74,6 +74,16 @@ void number(Body& body, const std::string& prefix) {
 
 }  // namespace
 
+bool Lowered::operator==(const Lowered&) const = default;
+
+Stmt::Stmt() = default;
+Stmt::Stmt(const Stmt&) = default;
+Stmt::Stmt(Stmt&&) noexcept = default;
+Stmt& Stmt::operator=(const Stmt&) = default;
+Stmt& Stmt::operator=(Stmt&&) noexcept = default;
+Stmt::~Stmt() = default;
+bool Stmt::operator==(const Stmt&) const = default;
+
 std::uint32_t cta_count(const Launch& launch) { return product(launch.grid); }
 std::uint32_t cluster_size(const Launch& launch) { return product(launch.cluster); }
 

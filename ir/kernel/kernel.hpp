@@ -68,7 +68,7 @@ struct Lowered {
   TileOps::Any origin;
   std::string variant;
   Body body;
-  bool operator==(const Lowered&) const = default;
+  bool operator==(const Lowered&) const;
 };
 
 // The logical copy that the author of a machine instruction intends.
@@ -77,15 +77,25 @@ struct Means {
   bool operator==(const Means&) const = default;
 };
 
+// What copies, compares and destroys one visits every operation there is: kernel.cpp does that once for everybody.
 struct Stmt {
+  using Node = std::variant<TileOps::Any, MachineOps::Any, For, While, If, Delay, Lowered>;
+
   SourceLoc at;
   std::string label;              // unique in the kernel; may be empty
   Where where;
   std::optional<Means> means;     // machine instructions only
-  std::variant<TileOps::Any, MachineOps::Any, For, While, If, Delay, Lowered> node;
+  Node node;
   // "program[4].body[1]": set by number_statements(); statements inside Lowered carry the path of the primitive.
   std::string path;
-  bool operator==(const Stmt&) const = default;
+
+  Stmt();
+  Stmt(const Stmt&);
+  Stmt(Stmt&&) noexcept;
+  Stmt& operator=(const Stmt&);
+  Stmt& operator=(Stmt&&) noexcept;
+  ~Stmt();
+  bool operator==(const Stmt&) const;
 };
 
 struct Kernel {
