@@ -52,7 +52,7 @@ int lower_file(const LowerCommand& command) {
 }
 
 struct EmitCommand {
-  std::string file, output, inputs;
+  std::string file, output, inputs, backend = "native", arch;
   KernelOptions kernels;
   bool dump = false;
 };
@@ -76,14 +76,26 @@ void write_inputs(const Kernel& kernel, const std::filesystem::path& folder) {
     if (buffer.space == Space::global && buffer.init) write_npy(folder / (buffer.name + ".npy"), initial_array(kernel, buffer));
 }
 
+emit::Options emit_options(const EmitCommand& command) {
+  emit::Options options;
+  options.dump = command.dump;
+  options.backend = command.backend == "emulated" ? emit::Backend::emulated
+                    : command.backend == "host"   ? emit::Backend::host
+                                                  : emit::Backend::native;
+  if (command.arch.empty()) return options;
+  options.arch = emit::arch_named(command.arch);
+  if (!options.arch) throw InputError(fmt::format("there is no architecture '{}'", command.arch), "sm_75 or later: sm_80, sm_90a, sm_100a, ...");
+  if (options.backend == emit::Backend::host) throw InputError("--arch names a GPU, and --backend host runs on none", "leave one of them out");
+  return options;
+}
+
 int emit_file(const EmitCommand& command) {
+  const emit::Options options = emit_options(command);
   const std::vector<Scenario> scenarios = load_scenarios(command.file, command.kernels.load());
   if (scenarios.size() != 1)
     throw InputError(fmt::format("emit writes one kernel, {} has {}", command.file, scenarios.size()), "choose one with --only NAME=VALUE");
   return with_located_refusals(scenarios.front(), [&] {
     const Kernel kernel = kernel_after("lower", scenarios.front());
-    emit::Options options;
-    options.dump = command.dump;
     Output output(command.output);
     output.add(emit::cuda(kernel, options));
     if (!command.inputs.empty()) write_inputs(kernel, command.inputs);
@@ -111,14 +123,18 @@ void add_lower(CLI::App& app, Chosen& chosen) {
 
 void add_emit(CLI::App& app, Chosen& chosen) {
   const auto emit = std::make_shared<EmitCommand>();
-  CLI::App* command = app.add_subcommand("emit", "Print the kernel as CUDA C++ with a host program (compile with -gencode arch=compute_100a,code=sm_100a)");
+  CLI::App* command = app.add_subcommand("emit", "Print the kernel as CUDA C++ with a host program; its first lines say how to compile it");
   command->add_option("file", emit->file, "Scenario, printed kernel, or - for standard input")->required()->type_name("FILE");
   add_output(*command, emit->output, "Write the CUDA text to a file");
   command->add_option("--inputs", emit->inputs, "Also write the initial values of the global buffers, DIR/<buffer>.npy")->type_name("DIR");
+  command->add_option("--backend", emit->backend, "Tensor memory as it is, emulated on any GPU, or a program for the CPU (native)")
+      ->check(CLI::Validator(CLI::IsMember(std::vector<std::string>{"native", "emulated", "host"})).description(""))->type_name("native|emulated|host");
+  command->add_option("--arch", emit->arch, "What the program is compiled for, instead of the kernel's target: sm_90a, sm_103a, ...")->type_name("ARCH");
   command->add_flag("--dump", emit->dump, "The program also writes raw tensor memory and registers at its end");
   add_options(*command, emit->kernels);
   add_examples(*command, {"tmemsim emit scenarios/seeds/smem_roundtrip_f32.yaml -o copy.cu",
-                          "tmemsim emit scenarios/seeds/tmem_roundtrip_f16.yaml -o round.cu --inputs in"});
+                          "tmemsim emit scenarios/seeds/tmem_roundtrip_f16.yaml -o round.cu --inputs in",
+                          "tmemsim emit --backend emulated --arch sm_90a scenarios/seeds/tmem_roundtrip_f16.yaml -o round.cu"});
   command->callback([&chosen, emit] { chosen = [emit] { return emit_file(*emit); }; });
 }
 

@@ -96,6 +96,7 @@ Place Cuda::place(const Mem& mem, const std::optional<Expr>& rank) {
   }
   if (at.space != Space::shared) unsupported(fmt::format("{} is neither a shared nor a global buffer", at.name));
   if (!rank) return {Window::shared, text};
+  use(Needs::cluster, "the shared memory of another CTA");
   uses_peers_ = true;
   return {Window::shared_cluster, call("peer_address", text + ", " + expr(*rank))};
 }
@@ -131,6 +132,12 @@ std::string Cuda::register_arguments(const Rows& rows) {
 std::string Cuda::call(std::string_view function, std::string_view arguments) {
   functions_.need(function);
   return fmt::format("{}({})", function, arguments);
+}
+
+// ---- What the program uses of the GPU. ----
+
+void Cuda::use(Needs needs, std::string_view operation) {
+  if (const auto missing = facilities_.use(needs)) unsupported(fmt::format("{}: {}", operation, *missing));
 }
 
 // ---- Statements. ----

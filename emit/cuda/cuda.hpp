@@ -10,6 +10,7 @@
 #include <utility>
 #include <vector>
 
+#include "emit/cuda/arch.hpp"
 #include "emit/cuda/device_functions.hpp"
 #include "emit/cuda/expression.hpp"
 #include "ir/kernel/kernel.hpp"
@@ -24,7 +25,7 @@ struct Place {
 
 class Cuda {
  public:
-  Cuda(const Kernel& kernel, DeviceFunctions& functions);
+  Cuda(const Kernel& kernel, const Options& options, DeviceFunctions& functions);
 
   const Kernel& kernel() const { return kernel_; }
   const Buffer& buffer(BufferId id) const { return kernel_.buffers.at(id); }
@@ -51,6 +52,11 @@ class Cuda {
   std::string call(std::string_view function, std::string_view arguments = {});
   std::string call_line(std::string_view function, std::string_view arguments = {}) { return call(function, arguments) + ";"; }
 
+  // ---- What the program uses of the GPU. ----
+  // Unsupported, naming the operation, where the program is for something that lacks it.
+  void use(Needs needs, std::string_view operation);
+  const Facilities& facilities() const { return facilities_; }
+
   // ---- Statements. ----
   [[noreturn]] void unsupported(std::string reason) const;  // located at the statement being printed
   // Refuses an operation of the whole warp where the statement's `where` leaves out lanes.
@@ -67,6 +73,9 @@ class Cuda {
   const std::set<BufferId>& buffers_used() const { return used_; }
   const std::set<BufferId>& loaded_from_tmem() const { return loaded_; }  // local buffers that some tcgen05.ld writes
   bool uses_peers() const { return uses_peers_; }
+  bool syncs_cluster_itself() const { return syncs_cluster_; }
+  void syncs_cluster() { syncs_cluster_ = true; }  // has barrier.cluster of its own
+  void reaches_peers() { uses_peers_ = true; }  // writes to their shared memory, or arrives at their barriers
 
  private:
   void print_group(std::span<const Stmt> group);  // statements with the same `where`
@@ -83,13 +92,14 @@ class Cuda {
 
   const Kernel& kernel_;
   DeviceFunctions& functions_;
+  Facilities facilities_;
   std::string body_;
   int depth_ = 1;
 
   std::set<ExprOp> coordinates_;
   std::set<BufferId> used_;
   std::set<BufferId> loaded_;
-  bool uses_peers_ = false;
+  bool uses_peers_ = false, syncs_cluster_ = false;
 
   SourceLoc at_;                                         // of the statement being printed
   Where around_;                                         // what the enclosing `if`s already ask of the thread
@@ -107,6 +117,8 @@ struct CellOffset {
   Expr lane, column;  // relative to the base address
 };
 CellOffset cell_offset(const Buffer& buffer, const std::vector<Range>& box);
+// Whether the slot of every element is its row-major index.
+bool is_row_major(const Buffer& buffer);
 // global, shared: the slot of the element with row-major index `index`; `index` itself when the buffer is row-major.
 Expr slot_of_index(const Buffer& buffer, const Expr& index);
 

@@ -11,11 +11,6 @@
 namespace tmemsim::emit {
 namespace {
 
-struct Fixed {
-  std::string_view name;
-  std::string_view text;
-};
-
 // Syntax of the tcgen05 instructions: PTX ISA 9.7.16.7 to 9.7.16.11. All asm statements are volatile and clobber memory, so
 // that they run exactly where they stand.
 constexpr Fixed fixed_functions[] = {
@@ -386,6 +381,9 @@ void DeviceFunctions::need(std::string_view name) {
     if (other->stores_word) (void)need_store(Window::shared, Sem::weak, MemScope::cta, 4);
     return add(std::string(name), std::string(other->text));
   }
+  if (const std::string_view text = async_function(backend_, name); !text.empty()) {
+    return add(std::string(name), std::string(text));
+  }
   for (const Fixed& function : fixed_functions) {
     if (function.name == name) return add(std::string(name), std::string(function.text));
   }
@@ -462,6 +460,11 @@ std::string DeviceFunctions::need_compare(Compare compare, AluType type) {
 std::string DeviceFunctions::need_tcgen05(const TmemForm& form, bool contiguous) {
   add(form.name() + (contiguous ? "" : " one by one"),
       backend_ == Backend::native ? tmem_function(form, contiguous) : emulated_tmem_function(form, contiguous));
+  return form.name();
+}
+
+std::string DeviceFunctions::need_mbarrier(const MbarrierForm& form) {
+  add(form.name(), backend_ == Backend::host ? host_mbarrier_function(form) : mbarrier_function(form));
   return form.name();
 }
 

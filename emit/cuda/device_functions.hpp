@@ -8,6 +8,7 @@
 #include <functional>
 #include <optional>
 #include <set>
+#include <span>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -32,6 +33,20 @@ struct TmemForm {
   int registers() const;
 };
 
+// One form of an mbarrier operation that is made, not listed.
+enum class MbarrierVerb : std::uint8_t { arrive, arrive_expect_tx, expect_tx, test_wait, try_wait };
+struct MbarrierForm {
+  MbarrierVerb verb;
+  Sem sem;
+  MemScope scope;
+  bool peer = false;   // the barrier of a CTA of the cluster
+  bool count = false;  // arrive: not one arrival but a count
+
+  bool is_wait() const;
+  bool has_default_order() const;  // neither .sem nor .scope is written
+  std::string name() const;        // of the function
+};
+
 // The functions needed so far, in order of first use; a function stands after those that it calls.
 class DeviceFunctions {
  public:
@@ -47,6 +62,7 @@ class DeviceFunctions {
   std::string need_compare(Compare compare, AluType type);
   // tcgen05.ld and .st; `contiguous`: the registers are given as a pointer to the first of them, else one by one.
   std::string need_tcgen05(const TmemForm& form, bool contiguous);
+  std::string need_mbarrier(const MbarrierForm& form);
 
   // The text of all of them.
   std::string text() const;
@@ -58,6 +74,17 @@ class DeviceFunctions {
   std::set<std::string, std::less<>> known_;
   std::vector<std::string> texts_;
 };
+
+// A function that is listed by name.
+struct Fixed {
+  std::string_view name, text;
+};
+
+// ---- Barrier objects, clusters, bulk copies: device_functions_async.cpp. ----
+
+std::string_view async_function(Backend backend, std::string_view name);  // "" when it is none of these
+std::string mbarrier_function(const MbarrierForm& form);
+std::string host_mbarrier_function(const MbarrierForm& form);
 
 // ---- The emulated functions, device_functions_emulated.cpp. ----
 
@@ -79,8 +106,9 @@ std::string join_lines(int count, std::string_view indent, const std::function<s
 std::string join(int count, std::string_view separator, const std::function<std::string(int)>& item);
 std::string function_head(const TmemForm& form, bool contiguous);  // up to the opening brace
 
-// The texts of runtime/host_cuda.hpp and runtime/emulated_tmem.hpp as they are put into programs.
+// The texts of runtime/host_cuda.hpp, host_async.hpp and emulated_tmem.hpp as they are put into programs.
 extern const char* const host_cuda_text;
+extern const char* const host_async_text;
 extern const char* const emulated_tmem_text;
 
 }  // namespace tmemsim::emit

@@ -96,8 +96,8 @@ inline int cluster_rank() { return int(host::cta->rank); }
 )"},
     {"cluster_sync", R"(
 inline void cluster_sync() {
-  host::Cluster& cluster = *host::cta->cluster;
-  cluster.meeting.arrive_and_wait(unsigned(cluster.ctas.size()) * host::cta->threads);
+  host::cta->cluster->barrier.arrive();
+  host::cta->cluster->barrier.wait();
 }
 )"},
     {"barrier_sync", R"(

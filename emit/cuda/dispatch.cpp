@@ -26,11 +26,7 @@ struct Printer {
       Printed<Op> || Refused<Op>,
       "this machine operation lacks print(const Op&, Cuda&) in emit/cuda/ops.hpp, or why_not(const Op&) with a reason");
   static void run(const Op& op, Cuda& cuda) {
-    const bool emulated = Op::row.needs == Needs::tcgen05 || Op::row.needs == Needs::elect;
-    if (emulated && cuda.functions().backend() != Backend::native) return print_or_refuse(op, cuda);
-    if (const auto missing = why_not(Op::row.needs, cuda.kernel().target, cuda.kernel().ptx)) {
-      cuda.unsupported(fmt::format("{}: {}", Op::row.name, *missing));
-    }
+    cuda.use(Op::row.needs, Op::row.name);
     print_or_refuse(op, cuda);
   }
 

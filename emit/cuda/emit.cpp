@@ -18,11 +18,12 @@ constexpr std::string_view host_includes =
     "<cstring>\n#include <filesystem>\n#include <fstream>\n#include <string>\n#include <vector>\n";
 
 // What stands in front of the device functions: CUDA, or its stand-in for the host, and the emulated tensor memory.
-std::string runtime_text(Backend backend, bool uses_tmem) {
+std::string runtime_text(Backend backend, const std::string& functions, bool uses_tmem) {
   std::string text(host_includes);
   if (backend == Backend::host) {
     text.erase(0, text.find("#include <algorithm>"));
     text += "\n" + std::string(host_cuda_text);
+    if (functions.find("host_async::") != std::string::npos) text += "\n" + std::string(host_async_text);
   }
   if (backend != Backend::native && uses_tmem) text += "\n" + std::string(emulated_tmem_text);
   return text;
@@ -39,12 +40,12 @@ std::string comment_lines(std::string_view text) {
   return lines;
 }
 
-// The line that compiles the file. The short -arch=sm_100a would also build for plain compute_100, which has no tcgen05.
-std::string build_line(Target target, Backend backend) {
-  if (backend == Backend::host) return "c++ -std=c++17 -pthread -x c++ FILE.cu -o k";
-  if (backend == Backend::emulated) return "nvcc -std=c++17 -arch=native FILE.cu -o k";
-  const std::string number(name(target).substr(3));
-  return fmt::format("nvcc -std=c++17 -gencode arch=compute_{0},code=sm_{0} FILE.cu -o k", number);
+// The line that compiles the file.
+std::string build_line(const Kernel& kernel, const Options& options) {
+  if (options.backend == Backend::host) return "c++ -std=c++17 -pthread -x c++ FILE.cu -o k";
+  if (options.arch) return fmt::format("nvcc {} FILE.cu -o k", nvcc_flags(*options.arch));
+  if (options.backend == Backend::emulated) return "nvcc -std=c++17 -arch=native FILE.cu -o k";
+  return fmt::format("nvcc {} FILE.cu -o k", nvcc_flags(arch_named(tmemsim::name(kernel.target)).value()));
 }
 
 std::string backend_line(Backend backend) {
@@ -59,10 +60,10 @@ std::string backend_line(Backend backend) {
   return "";
 }
 
-std::string title(const Kernel& kernel, Backend backend) {
+std::string title(const Kernel& kernel, const Options& options) {
   std::string text = comment_lines(kernel.name);
   if (!kernel.doc.empty()) text += comment_lines(kernel.doc);
-  text += fmt::format("//\n// Build: {}    Run: ./k IN OUT\n", build_line(kernel.target, backend)) + backend_line(backend);
+  text += fmt::format("//\n// Build: {}    Run: ./k IN OUT\n", build_line(kernel, options)) + backend_line(options.backend);
   text += "// Reads IN/BUFFER.npy for every initialised global buffer, writes OUT/BUFFER.npy for all of them.\n";
   text += "// Exit status: 0; 2 bad arguments or files; 3 a CUDA error.\n";
   const Launch& launch = kernel.launch;
@@ -81,14 +82,20 @@ std::string cuda(const Kernel& kernel, const Options& options) {
   DeviceFunctions functions(options.backend);
   const KernelText function = kernel_text(kernel, options, functions);
   const HostNeeds needs = host_needs(kernel, function);
-  return title(kernel, options.backend) + runtime_text(options.backend, function.uses_tmem) + functions.text() + function.text +
-         common_host_text(needs) + run_text(kernel, function, needs, options.backend) + main_text(needs, 1, false);
+  return title(kernel, options) + runtime_text(options.backend, functions.text(), function.uses_tmem) + functions.text() + function.text +
+         common_host_text(needs) + run_text(kernel, function, needs, options.backend) + main_text(needs);
+}
+
+Arch least_arch(const Kernel& kernel, const Options& options) {
+  DeviceFunctions functions(options.backend);
+  return kernel_text(kernel, options, functions).least;
 }
 
 std::string cuda_batch(std::span<const Kernel> kernels, const Options& options) {
   DeviceFunctions functions(options.backend);
   std::vector<KernelText> texts;
   HostNeeds needs;
+  needs.batch = true;
   bool uses_tmem = false;
   for (const Kernel& kernel : kernels) {
     texts.push_back(kernel_text(kernel, options, functions));
@@ -100,14 +107,14 @@ std::string cuda_batch(std::span<const Kernel> kernels, const Options& options) 
     needs.packed |= own.packed;
     uses_tmem |= texts.back().uses_tmem;
   }
-  std::string text = fmt::format("// {} kernels. Run: ./k N IN OUT, N from 0.\n", kernels.size()) +
-                     backend_line(options.backend) + runtime_text(options.backend, uses_tmem) + functions.text() +
+  std::string text = fmt::format("// {} kernels. Run: ./k N IN OUT [N IN OUT]..., N from 0.\n", kernels.size()) +
+                     backend_line(options.backend) + runtime_text(options.backend, functions.text(), uses_tmem) + functions.text() +
                      common_host_text(needs);
   for (std::size_t i = 0; i < kernels.size(); ++i) {
     text += fmt::format("\n// {}\nnamespace k{} {{\n{}{}\n}}  // namespace k{}\n", comment_text(kernels[i].name), i,
                         texts[i].text, run_text(kernels[i], texts[i], needs, options.backend), i);
   }
-  return text + main_text(needs, kernels.size(), true);
+  return text + batch_main_text(needs, kernels.size());
 }
 
 std::string device_code(std::span<const Kernel> kernels) {

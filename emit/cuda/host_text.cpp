@@ -30,6 +30,22 @@ void check(cudaError_t error, const std::string& what) {
 }
 )cuda";
 
+// In a batch the line of an error names the kernel.
+constexpr std::string_view batch_errors = R"cuda(
+int running = -1;  // the kernel, by number
+
+[[noreturn]] void fail(int status, const std::string& message) {
+  std::fprintf(stderr, "%s\n", message.c_str());
+  std::exit(status);
+}
+
+void check(cudaError_t error, const std::string& what) {
+  if (error == cudaSuccess) return;
+  const std::string kernel = running < 0 ? "" : "kernel " + std::to_string(running) + ": ";
+  fail(3, "CUDA error: " + kernel + what + ": " + cudaGetErrorString(error));
+}
+)cuda";
+
 constexpr std::string_view npy_texts = R"cuda(
 // "(32, 8)", "(32,)": a shape as NumPy prints it.
 std::string shape_text(const std::vector<long long>& shape) {
@@ -108,7 +124,7 @@ class CommonWriter {
   explicit CommonWriter(const HostNeeds& needs) : needs_(needs) {}
 
   std::string write() const {
-    std::string text = "\nnamespace {\n" + std::string(errors);
+    std::string text = "\nnamespace {\n" + std::string(needs_.batch ? batch_errors : errors);
     if (needs_.outputs) text += npy_texts;
     if (needs_.inputs) text += npy_reader;
     if (needs_.outputs) text += npy_writer;
@@ -184,7 +200,7 @@ class RunWriter {
            fmt::format("\nstatic void run(const std::string&{}, const std::string&{}) {{\n", reads ? " in" : "",
                        writes ? " out" : "") +
            buffer_table() + fill_buffers(reads) + tensor_memory() + dump_allocation() + launch() + write_buffers() +
-           write_dumps() + "}\n";
+           write_dumps() + free_memory() + "}\n";
   }
 
  private:
@@ -285,6 +301,16 @@ class RunWriter {
     return text;
   }
 
+  std::string free_memory() const {
+    std::string text;
+    if (!globals_.empty()) {
+      text += "  for (const GlobalBuffer& buffer : buffers) check(cudaFree(buffer.device), \"cudaFree\");\n";
+    }
+    for (const Dump& dump : dumps()) text += fmt::format("  check(cudaFree({}), \"cudaFree\");\n", dump.pointer);
+    if (has_memories()) text += "  check(cudaFree(device_memories), \"cudaFree\");\n";
+    return text;
+  }
+
   std::string arguments() const {
     std::string text;
     for (const BufferId id : function_.parameters) {
@@ -328,9 +354,11 @@ class RunWriter {
     return text + "  check(cudaDeviceSynchronize(), \"kernel\");\n";
   }
 
+  bool has_memories() const { return backend_ != Backend::native && function_.uses_tmem; }
+
   // The emulated tensor memory of every CTA, all cells with the pattern of "never written".
   std::string tensor_memory() const {
-    if (backend_ == Backend::native || !function_.uses_tmem) return "";
+    if (!has_memories()) return "";
     return fmt::format(R"cuda(  std::vector<emulated::TensorMemory> memories({});
   for (emulated::TensorMemory& memory : memories) {{
     std::memset(&memory, 0, sizeof(memory));
@@ -373,29 +401,55 @@ std::string run_text(const Kernel& kernel, const KernelText& function, const Hos
   return RunWriter(kernel, function, needs, backend).write();
 }
 
-std::string main_text(const HostNeeds& needs, std::size_t kernels, bool batch) {
-  const int arguments = batch ? 3 : 2;
-  std::string text = fmt::format(
-      "\nint main(int argc, char** argv) {{\n  if (argc != {}) fail(2, std::string(\"usage: \") + argv[0] + \" {}IN OUT\");\n",
-      arguments + 1, batch ? "N " : "");
-  text += fmt::format("  const std::string in = std::string(argv[{}]) + \"/\", out = std::string(argv[{}]) + \"/\";\n",
-                      arguments - 1, arguments);
-  if (needs.outputs) {
-    text +=
-        "  std::error_code error;\n  std::filesystem::create_directories(out, error);\n"
-        "  if (error) fail(2, \"cannot make the folder \" + out);\n";
+namespace {
+
+constexpr std::string_view need_device =
+    "  int devices = 0;\n  check(cudaGetDeviceCount(&devices), \"cudaGetDeviceCount\");\n"
+    "  if (devices == 0) fail(3, \"CUDA error: no device\");\n";
+
+std::string folders(const HostNeeds& needs, std::string_view in, std::string_view out, std::string_view indent) {
+  std::string text =
+      fmt::format("{}const std::string in = std::string({}) + \"/\", out = std::string({}) + \"/\";\n", indent, in, out);
+  if (!needs.outputs) return text;
+  return text + fmt::format("{0}std::error_code error;\n{0}std::filesystem::create_directories(out, error);\n"
+                            "{0}if (error) fail(2, \"cannot make the folder \" + out);\n",
+                            indent);
+}
+
+}  // namespace
+
+std::string main_text(const HostNeeds& needs) {
+  return "\nint main(int argc, char** argv) {\n  if (argc != 3) fail(2, std::string(\"usage: \") + argv[0] + \" IN OUT\");\n" +
+         folders(needs, "argv[1]", "argv[2]", "  ") + std::string(need_device) + "  run(in, out);\n}\n";
+}
+
+std::string batch_main_text(const HostNeeds& needs, std::size_t kernels) {
+  std::string text = R"cuda(
+int main(int argc, char** argv) {
+  if (argc < 4 || argc % 3 != 1) fail(2, std::string("usage: ") + argv[0] + " N IN OUT [N IN OUT]...");
+)cuda" + std::string(need_device) +
+                     "  using Run = void (*)(const std::string&, const std::string&);\n  constexpr Run runs[] = {";
+  for (std::size_t i = 0; i < kernels; ++i) {
+    text += i == 0 ? "" : i % 10 == 0 ? ",\n                          " : ", ";
+    text += fmt::format("k{}::run", i);
   }
-  text +=
-      "  int devices = 0;\n  check(cudaGetDeviceCount(&devices), \"cudaGetDeviceCount\");\n"
-      "  if (devices == 0) fail(3, \"CUDA error: no device\");\n";
-  if (!batch) return text + "  run(in, out);\n}\n";
-  text += "  using Run = void (*)(const std::string&, const std::string&);\n  constexpr Run runs[] = {";
-  for (std::size_t i = 0; i < kernels; ++i) text += fmt::format("{}k{}::run", i == 0 ? "" : ", ", i);
-  text += fmt::format(
-      "}};\n  const size_t number = std::strtoul(argv[1], nullptr, 10);\n"
-      "  if (number >= {0}) fail(2, \"there are kernels 0 to {1}\");\n  runs[number](in, out);\n}}\n",
-      kernels, kernels - 1);
-  return text;
+  text += fmt::format(R"cuda(}};
+  for (int i = 1; i < argc; i += 3) {{
+    char* end = nullptr;
+    const unsigned long number = std::strtoul(argv[i], &end, 10);
+    if (end == argv[i] || *end != 0 || number >= {0}) fail(2, "there are kernels 0 to {1}");
+)cuda",
+                      kernels, kernels - 1);
+  text += folders(needs, "argv[i + 1]", "argv[i + 2]", "    ");
+  return text + R"cuda(    running = int(number);
+    std::printf("run %d\n", running);
+    std::fflush(stdout);
+    runs[number](in, out);
+    std::printf("done %d\n", running);
+    std::fflush(stdout);
+  }
+}
+)cuda";
 }
 
 }  // namespace tmemsim::emit

@@ -84,7 +84,7 @@ std::string initial_array(const Buffer& buffer, const Initial& initial) {
 class KernelWriter {
  public:
   KernelWriter(const Kernel& kernel, const Options& options, DeviceFunctions& functions)
-      : kernel_(kernel), options_(options), functions_(functions), cuda_(kernel, functions) {}
+      : kernel_(kernel), options_(options), functions_(functions), cuda_(kernel, options, functions) {}
 
   KernelText write() {
     initial_values();
@@ -97,6 +97,7 @@ class KernelWriter {
     if (options_.dump && result.uses_tmem) dump_tensor_memory(result);
     peers();
     const std::string start = coordinates() + declarations_;
+    result.least = cuda_.facilities().least();
     result.text = constants_ + signature(result) + start + (start.empty() ? "" : "\n") + setup_ + cuda_.body() + dump_ + "}\n";
     return result;
   }
@@ -186,11 +187,14 @@ class KernelWriter {
                     initial.bytes == 1 ? slot : fmt::format("{} * {}", initial.bytes, slot), value);
   }
 
-  // The shared memory of a peer exists, with its initial values, from its start to its end.
+  // The shared memory of a peer exists, with its initial values, from its start to its end. A program with cluster barriers of its
+  // own takes care of the end itself (the simulator reports accesses to a CTA that may have exited), and it may have arrived
+  // without waiting: another arrival would be wrong.
   void peers() {
     if (!cuda_.uses_peers()) return;
     functions_.need("cluster_sync");
     setup_ += "  cluster_sync();  // the other CTAs of the cluster have started\n\n";
+    if (cuda_.syncs_cluster_itself()) return;
     dump_ += "\n  cluster_sync();  // nobody leaves while its shared memory may be in use\n";
   }
 

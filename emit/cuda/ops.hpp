@@ -41,26 +41,35 @@ void print(const AddS32& op, Cuda& cuda);
 void print(const AddF32& op, Cuda& cuda);
 void print(const SetPredicate& op, Cuda& cuda);
 
-// Simulated, without a CUDA form so far.
-inline std::string_view why_not(const MbarrierInit&) { return "mbarrier objects are not emitted yet"; }
-inline std::string_view why_not(const MbarrierInval&) { return "mbarrier objects are not emitted yet"; }
-inline std::string_view why_not(const MbarrierArrive&) { return "mbarrier objects are not emitted yet"; }
-inline std::string_view why_not(const MbarrierArriveExpectTx&) { return "mbarrier objects are not emitted yet"; }
-inline std::string_view why_not(const MbarrierExpectTx&) { return "mbarrier objects are not emitted yet"; }
-inline std::string_view why_not(const MbarrierTestWait&) { return "mbarrier objects are not emitted yet"; }
-inline std::string_view why_not(const MbarrierTryWait&) { return "mbarrier objects are not emitted yet"; }
-inline std::string_view why_not(const ClusterArrive&) { return "clusters are not emitted yet"; }
-inline std::string_view why_not(const ClusterWait&) { return "clusters are not emitted yet"; }
-inline std::string_view why_not(const FenceProxyAsync&) { return "proxy fences are not emitted yet"; }
-inline std::string_view why_not(const FenceMbarrierInit&) { return "mbarrier objects are not emitted yet"; }
-inline std::string_view why_not(const Mapa&) { return "clusters are not emitted yet"; }
-inline std::string_view why_not(const TcgenMma&) { return "its descriptors are not emitted yet"; }
-inline std::string_view why_not(const TcgenCp&) { return "its descriptor is not emitted yet"; }
-inline std::string_view why_not(const TcgenShift&) { return "operations of the tensor core are not emitted yet"; }
-inline std::string_view why_not(const TcgenCommit&) { return "mbarrier objects are not emitted yet"; }
-inline std::string_view why_not(const BulkCopy&) { return "bulk copies are not emitted yet"; }
-inline std::string_view why_not(const BulkCommitGroup&) { return "bulk copies are not emitted yet"; }
-inline std::string_view why_not(const BulkWaitGroup&) { return "bulk copies are not emitted yet"; }
+// print_mbarrier.cpp
+void print(const MbarrierInit& op, Cuda& cuda);
+void print(const MbarrierInval& op, Cuda& cuda);
+void print(const MbarrierArrive& op, Cuda& cuda);
+void print(const MbarrierArriveExpectTx& op, Cuda& cuda);
+void print(const MbarrierExpectTx& op, Cuda& cuda);
+void print(const MbarrierTestWait& op, Cuda& cuda);
+void print(const MbarrierTryWait& op, Cuda& cuda);
+void print(const TcgenCommit& op, Cuda& cuda);
+
+// print_cluster.cpp
+void print(const ClusterArrive& op, Cuda& cuda);
+void print(const ClusterWait& op, Cuda& cuda);
+void print(const FenceProxyAsync& op, Cuda& cuda);
+void print(const FenceMbarrierInit& op, Cuda& cuda);
+void print(const Mapa& op, Cuda& cuda);
+
+// print_bulk.cpp
+void print(const BulkCopy& op, Cuda& cuda);
+void print(const BulkCommitGroup& op, Cuda& cuda);
+void print(const BulkWaitGroup& op, Cuda& cuda);
+
+// Simulated, without a CUDA form.
+inline std::string_view why_not(const TcgenMma&) { return "the emitter writes no matrix and instruction descriptors"; }
+inline std::string_view why_not(const TcgenCp&) { return "the emitter writes no matrix descriptors"; }
+inline std::string_view why_not(const TcgenShift&) { return "the emitter writes no operations of the tensor core"; }
+
+// "tcgen05_alloc_cg1": the function for one CTA or a pair.
+std::string cta_group_function(std::string_view name, int cta_group, Cuda& cuda);
 
 // dispatch.cpp: the overload of the operation that `op` holds.
 void print_operation(const MachineOps::Any& op, Cuda& cuda);

@@ -4,8 +4,6 @@
 #include "ir/tcgen05.hpp"
 
 namespace tmemsim::emit {
-namespace {
-
 std::string cta_group_function(std::string_view name, int cta_group, Cuda& cuda) {
   if (cta_group != 1 && cta_group != 2) cuda.unsupported(fmt::format("there is no cta_group {}", cta_group));
   if (cta_group == 2 && cuda.functions().backend() != Backend::native) {
@@ -13,6 +11,8 @@ std::string cta_group_function(std::string_view name, int cta_group, Cuda& cuda)
   }
   return fmt::format("{}_cg{}", name, cta_group);
 }
+
+namespace {
 
 void check_form(std::string_view name, Shape shape, int num, std::optional<std::int32_t> half, const Rows& rows, Cuda& cuda) {
   if (!tcgen05::is_legal_num(shape, num)) {

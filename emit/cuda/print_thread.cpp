@@ -25,6 +25,10 @@ void check_width(int bytes, const Rows& rows, Cuda& cuda) {
     cuda.unsupported(fmt::format("{} bytes take {} registers, not {}", bytes, needed, rows.rows.size()));
 }
 
+void use_scope(Sem sem, MemScope scope, Cuda& cuda) {
+  if (sem != Sem::weak && scope == MemScope::cluster) cuda.use(Needs::cluster, "the scope .cluster");
+}
+
 using Convert = std::function<std::string(const Expr&)>;  // an expression as the operand type
 using Combine = std::function<std::string(const std::string& a, const std::string& b)>;
 
@@ -64,6 +68,7 @@ Convert as_f32(Cuda& cuda) {
 
 void print(const Load& op, Cuda& cuda) {
   check_width(op.bytes, op.dst, cuda);
+  use_scope(op.sem, op.scope, cuda);
   const Place from = cuda.place(op.src, op.rank);
   const std::string function = cuda.functions().need_load(from.window, op.sem, op.scope, op.bytes);
   if (op.bytes > 4) {
@@ -82,6 +87,7 @@ void print(const Load& op, Cuda& cuda) {
 
 void print(const Store& op, Cuda& cuda) {
   check_width(op.bytes, op.src, cuda);
+  use_scope(op.sem, op.scope, cuda);
   const Place to = cuda.place(op.dst, op.rank);
   const std::string function = cuda.functions().need_store(to.window, op.sem, op.scope, op.bytes);
   std::string values = row_list(op.src, cuda);

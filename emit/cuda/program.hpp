@@ -15,6 +15,7 @@ struct KernelText {
   std::vector<BufferId> dumped;      // local buffers whose registers it writes out: parameters behind the others
   std::uint32_t shared_bytes = 0;    // dynamic shared memory
   bool uses_tmem = false;
+  Arch least;               // the lowest architecture that it runs on
   bool dumps_tmem = false;  // last parameter: where the tensor memory of all CTAs goes
 };
 KernelText kernel_text(const Kernel& kernel, const Options& options, DeviceFunctions& functions);
@@ -24,6 +25,7 @@ struct HostNeeds {
   bool globals = false, inputs = false, outputs = false;
   bool layouts = false;  // buffers that are not row-major
   bool packed = false;   // elements below 8 bits
+  bool batch = false;    // several kernels
 };
 HostNeeds host_needs(const Kernel& kernel, const KernelText& function);
 
@@ -31,13 +33,12 @@ HostNeeds host_needs(const Kernel& kernel, const KernelText& function);
 std::string common_host_text(const HostNeeds& needs);
 // "static void run(in, out)": reads, launches, writes.
 std::string run_text(const Kernel& kernel, const KernelText& function, const HostNeeds& needs, Backend backend);
-// main(): of a single kernel, or of a batch whose kernels stand in namespaces k0, k1, ...
-std::string main_text(const HostNeeds& needs, std::size_t kernels, bool batch);
+std::string main_text(const HostNeeds& needs);
+// Of a batch whose kernels stand in namespaces k0, k1, ...
+std::string batch_main_text(const HostNeeds& needs, std::size_t kernels);
 
 inline constexpr int never_written = 0xbd;  // bytes of global memory that nothing initialised
 
-// Whether the slot of every element is its row-major index.
-bool is_row_major(const Buffer& buffer);
 // "int slot_g_A(int x)": where the row-major element x stands, in elements; "" when the buffer is row-major.
 std::string slot_function(const Buffer& buffer, std::string_view qualifiers);
 std::string slot_function_name(const Buffer& buffer);

@@ -33,6 +33,13 @@ struct MaySplit {
     return may_split(choice.condition) || may_split(choice.then) || may_split(choice.otherwise);
   }
   bool operator()(const Lowered& lowered) const { return may_split(lowered.body); }
+  // Each lane polls for itself.
+  bool operator()(const MachineOps::Any& op) const {
+    const auto* test = std::get_if<MbarrierTestWait>(&op);
+    const auto* attempt = std::get_if<MbarrierTryWait>(&op);
+    return (test && !test->poll) || (attempt && !attempt->poll) || std::holds_alternative<ClusterWait>(op) ||
+           std::holds_alternative<BulkWaitGroup>(op);
+  }
   template <class Other>
   bool operator()(const Other&) const {
     return false;
@@ -84,8 +91,10 @@ void find_loads(const Body& body, std::set<BufferId>& loaded) {
 
 }  // namespace
 
-Cuda::Cuda(const Kernel& kernel, DeviceFunctions& functions) : kernel_(kernel), functions_(functions) {
+Cuda::Cuda(const Kernel& kernel, const Options& options, DeviceFunctions& functions)
+    : kernel_(kernel), functions_(functions), facilities_(kernel, options) {
   find_loads(kernel.body, loaded_);
+  if (cluster_size(kernel.launch) > 1) use(Needs::cluster, "the launch has clusters");
 }
 
 std::string Cuda::condition(const Where& where) {
@@ -106,7 +115,8 @@ std::string Cuda::condition(const Where& where) {
   }
   if (asks_more(where.lanes, around_.lanes)) add_span(ExprOp::lane, *where.lanes, 32);
   if (where.elect && !around_.elect) {
-    const bool has_elect = functions_.backend() != Backend::native || !why_not(Needs::elect, kernel_.target, kernel_.ptx);
+    const bool has_elect = facilities_.has(Needs::elect);
+    if (has_elect) use(Needs::elect, "an election");
     add(call(has_elect ? "elect_one" : "lowest_lane_of", active_lanes()));
   }
   return fmt::format("{}", fmt::join(parts, " && "));

@@ -25,6 +25,9 @@ std::vector<tests::Sample> without_tensor_memory() {
   for (tests::Sample& sample : tests::sample_programs()) {
     if (sample.name != "tensor_memory") samples.push_back(std::move(sample));
   }
+  for (tests::Sample& sample : tests::async_programs()) {
+    if (emit::least_arch(sample.kernel, {}).capability <= 90) samples.push_back(std::move(sample));
+  }
   for (tests::Sample& sample : tests::clean_scenarios("seeds")) {
     if (sample.kernel.name == "smem_roundtrip_f32") samples.push_back(std::move(sample));
   }
@@ -49,6 +52,14 @@ TEST_CASE("on the host: programs of every kind") {
   CHECK(compared.cells > 2 * 128 * 16);
 }
 
+TEST_CASE("on the host: barrier objects, clusters, bulk copies") {
+  if (!runs(emit::Backend::host, "host compiler c++")) return;
+  const tests::Compared compared = tests::run_and_compare(tests::async_programs(), emit::Backend::host);
+  CHECK(compared.elements == 2 * 4 * 128 + 2 * 64 * 2 + 2 * 4 * 64 + 8 * 4 * 64 + 8 * 64 + 16 * 32 + 3 * 128 * 4 + 2 * 32);
+  CHECK(compared.registers > 5000);
+  CHECK(compared.cells == 128 * 4);
+}
+
 TEST_CASE("on the host: generated copies come back as they went in") {
   if (!runs(emit::Backend::host, "host compiler c++")) return;
   const std::vector<tests::Sample> copies = tests::generated_copies(2024, tests::scaled(40));
@@ -60,7 +71,7 @@ TEST_CASE("on the host: generated copies come back as they went in") {
 TEST_CASE("on this GPU: programs without tensor memory") {
   if (!runs(emit::Backend::native, "nvcc 12.8 and GPU")) return;
   const std::vector<tests::Sample> samples = without_tensor_memory();
-  CHECK(samples.size() == 6);
+  CHECK(samples.size() == 10);
   show("native", samples.size(), tests::run_and_compare(samples, emit::Backend::native));
 }
 
@@ -71,6 +82,7 @@ TEST_CASE("on this GPU, tensor memory emulated: clean scenarios, programs of eve
   };
   compare("emulated, clean scenarios", tests::clean_scenarios(), tests::Check::simulator);
   compare("emulated, programs", tests::sample_programs(), tests::Check::simulator);
+  compare("emulated, barrier objects, clusters, bulk copies", tests::async_programs(), tests::Check::simulator);
   for (unsigned batch = 0; batch < static_cast<unsigned>(tests::scaled(4)); ++batch) {
     compare("emulated, generated copies", tests::generated_copies(77 + batch, 50), tests::Check::simulator_and_round_trip);
   }

@@ -19,6 +19,9 @@ std::vector<Sample> clean_scenarios(const std::string& folder = "");
 // Programs of every kind of statement and operand.
 std::vector<Sample> sample_programs();
 
+// Programs with barrier objects, clusters and bulk copies: a GPU runs them from compute capability 9.0 on.
+std::vector<Sample> async_programs();
+
 // Round trips global -> registers -> tensor memory -> registers -> global of random bits, in random fragments, element types
 // and places: buffer A goes in, buffer B comes out. Skips what lowering refuses.
 std::vector<Sample> generated_copies(unsigned seed, int count);

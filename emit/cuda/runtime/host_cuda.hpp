@@ -87,10 +87,50 @@ struct Cta {
       : threads(thread_count), shared((shared_bytes + 3) / 4 + 4, 0xbdbdbdbdu), warps(thread_count / 32) {}
 };
 
+// The barrier of a cluster: a phase is complete when every thread that has not exited has arrived.
+class ClusterBarrier {
+ public:
+  void enter(unsigned threads) { live_ += threads; }
+  void arrive() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    if (arrived) fault("a thread arrives at the cluster barrier twice");
+    arrived = true;
+    awaited = phase_;
+    ++arrived_;
+    complete_if_due();
+  }
+  void wait() {
+    std::unique_lock<std::mutex> lock(mutex_);
+    if (!arrived) fault("a thread waits at the cluster barrier before it has arrived");
+    changed_.wait(lock, [&] { return phase_ != awaited; });
+    arrived = false;
+  }
+  void leave() {
+    const std::lock_guard<std::mutex> lock(mutex_);
+    --live_;
+    if (arrived && awaited == phase_) --arrived_;
+    complete_if_due();
+  }
+
+ private:
+  void complete_if_due() {
+    if (arrived_ == 0 || arrived_ < live_) return;
+    arrived_ = 0;
+    ++phase_;
+    changed_.notify_all();
+  }
+  static inline thread_local bool arrived = false;  // and has not waited
+  static inline thread_local uint64_t awaited = 0;  // the phase
+  std::mutex mutex_;
+  std::condition_variable changed_;
+  unsigned live_ = 0, arrived_ = 0;
+  uint64_t phase_ = 0;
+};
+
 struct Cluster {
   std::vector<std::unique_ptr<Cta>> ctas;
   size_t shared_bytes = 0;
-  Meeting meeting;
+  ClusterBarrier barrier;
 };
 
 inline thread_local Cta* cta = nullptr;
@@ -189,6 +229,10 @@ cudaError_t cudaMalloc(T** pointer, size_t bytes) {
   *pointer = static_cast<T*>(std::aligned_alloc(1024, (bytes + 1023) / 1024 * 1024));
   return *pointer ? cudaSuccess : cudaErrorMemoryAllocation;
 }
+inline cudaError_t cudaFree(void* pointer) {
+  std::free(pointer);
+  return cudaSuccess;
+}
 inline cudaError_t cudaMemcpy(void* to, const void* from, size_t bytes, cudaMemcpyKind) {
   std::memcpy(to, from, bytes);
   return cudaSuccess;
@@ -234,6 +278,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
     all.push_back(std::make_unique<host::Cluster>());
     host::Cluster& cluster = *all.back();
     cluster.shared_bytes = config->dynamicSmemBytes;
+    cluster.barrier.enter(cluster_size * threads);
     for (unsigned rank = 0; rank < cluster_size; ++rank) {
       cluster.ctas.push_back(std::make_unique<host::Cta>(threads, cluster.shared_bytes));
       cluster.ctas.back()->cluster = &cluster;
@@ -254,6 +299,7 @@ cudaError_t cudaLaunchKernelEx(const cudaLaunchConfig_t* config, void (*kernel)(
           gridDim = grid;
           host::cta = cta;
           kernel(arguments...);
+          cta->cluster->barrier.leave();
         });
       }
     }
