@@ -54,6 +54,10 @@ __device__ __forceinline__ void fence_proxy_async_shared_cluster() {
 // Orders the generic and the asynchronous accesses of the thread to global memory.
 __device__ __forceinline__ void fence_proxy_async_global() { asm volatile("fence.proxy.async.global;" ::: "memory"); }
 )"},
+    {"from_window", R"(
+// An address in the shared memory of a cluster, counted from where the windows of its CTAs begin: rank << 24 | offset.
+__device__ __forceinline__ uint32_t from_window(uint32_t address) { return address - (shared_window() & 0xffffffu); }
+)"},
     {"bulk_copy_to_shared", R"(
 // Copies global bytes to shared memory; they count on the barrier `bar`.
 __device__ __forceinline__ void bulk_copy_to_shared(uint32_t to, const uint8_t* from, uint32_t bytes, uint32_t bar) {
@@ -181,6 +185,10 @@ inline void fence_proxy_async_shared_cluster() {}  // all accesses are sequentia
 )"},
     {"fence_proxy_async_global", R"(
 inline void fence_proxy_async_global() {}  // all accesses are sequentially consistent here
+)"},
+    {"from_window", R"(
+// An address in the shared memory of a cluster, counted from where the windows of its CTAs begin: rank << 24 | offset.
+__device__ __forceinline__ uint32_t from_window(uint32_t address) { return address - (shared_window() & 0xffffffu); }
 )"},
     {"bulk_copy_to_shared", R"(
 // Copies global bytes to shared memory; they count on the barrier `bar`.

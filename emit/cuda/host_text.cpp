@@ -163,8 +163,8 @@ void copy_bits(uint8_t* to, size_t to_bit, const uint8_t* from, size_t from_bit,
 }
 )cuda";
     }
-    return text + placing_function("to_device", "the file's elements into the device image", true) +
-           placing_function("from_device", "the elements of the device image in the order of the file", false);
+    if (needs_.inputs) text += placing_function("to_device", "the file's elements into the device image", true);
+    return text + placing_function("from_device", "the elements of the device image in the order of the file", false);
   }
 
   std::string placing_function(std::string_view name, std::string_view what, bool to_device) const {

@@ -36,8 +36,8 @@ void print(const FenceMbarrierInit&, Cuda& cuda) { cuda.line(cuda.call_line("fen
 // at address 0.
 void print(const Mapa& op, Cuda& cuda) {
   const Place peer = cuda.place(op.src, op.rank);
-  cuda.line(fmt::format("{} = {} - {};  // from the start of the window", cuda.reg(op.dst.buffer, op.dst.rows.at(0)), peer.text,
-                        cuda.call("shared_window")));
+  cuda.functions().need("shared_window");
+  cuda.line(fmt::format("{} = {};", cuda.reg(op.dst.buffer, op.dst.rows.at(0)), cuda.call("from_window", peer.text)));
 }
 
 }  // namespace tmemsim::emit

@@ -99,6 +99,8 @@ program {
     ld dst=R.r[0] src=S[row, tid] bytes=4
     st dst=B[cta, row, tid] src=R.r[0] bytes=4
   }
+  barrier.cluster.arrive
+  barrier.cluster.wait
   ld dst=R.r[1] src=S[rank, tid] bytes=4 rank=(rank + 1) % 4
   st dst=P[cta, tid] src=R.r[1] bytes=4
   mapa dst=R.r[2] src=S[2, 5] rank=3 - rank

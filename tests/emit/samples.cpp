@@ -26,4 +26,17 @@ std::vector<Sample> clean_scenarios(const std::string& folder) {
   return samples;
 }
 
+std::vector<Sample> emitted(std::vector<Sample> samples, const emit::Options& options, std::vector<std::string>* refused) {
+  std::erase_if(samples, [&](const Sample& sample) {
+    try {
+      (void)emit::least_arch(sample.kernel, options);
+      return false;
+    } catch (const Unsupported& reason) {
+      if (refused) refused->push_back(sample.name + ": " + reason.reason());
+      return true;
+    }
+  });
+  return samples;
+}
+
 }  // namespace tmemsim::tests

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "emit/emit.hpp"
 #include "ir/scenario/scenario.hpp"
 
 namespace tmemsim::tests {
@@ -15,6 +16,9 @@ struct Sample {
 
 // The scenarios of the repository that must run clean, in order of their files. `folder`: below scenarios/, or "" for all.
 std::vector<Sample> clean_scenarios(const std::string& folder = "");
+
+// Those of the samples that are emitted; adds the reasons for the others to `refused`.
+std::vector<Sample> emitted(std::vector<Sample> samples, const emit::Options& options, std::vector<std::string>* refused = nullptr);
 
 // Programs of every kind of statement and operand.
 std::vector<Sample> sample_programs();
