@@ -10,6 +10,7 @@
 #include "ir/ops/tcgen05_mma.hpp"
 #include "ir/ops/thread.hpp"
 #include "ir/ops/tile.hpp"
+#include "ir/ops/warp_matrix.hpp"
 
 namespace tmemsim {
 
@@ -17,8 +18,9 @@ using MachineOps = OpList<TcgenAlloc, TcgenDealloc, TcgenRelinquish, TcgenLd, Tc
                           TcgenFenceAfter, BarrierSync, BarrierArrive, WarpSync, ElectSync, Load, Store, Move, AddS32, AddF32,
                           SetPredicate, MbarrierInit, MbarrierInval, MbarrierArrive, MbarrierArriveExpectTx, MbarrierExpectTx,
                           MbarrierTestWait, MbarrierTryWait, ClusterArrive, ClusterWait, FenceProxyAsync, FenceMbarrierInit, Mapa,
-                          TcgenMma, TcgenCp, TcgenShift, TcgenCommit, BulkCopy, BulkCommitGroup, BulkWaitGroup>;
-using TileOps = OpList<Copy, CopyAsync, Fill>;
+                          TcgenMma, TcgenCp, TcgenShift, TcgenCommit, BulkCopy, BulkCommitGroup, BulkWaitGroup, LdMatrix,
+                          StMatrix, MmaSync>;
+using TileOps = OpList<Copy, CopyAsync, Fill, Gemm>;
 
 static_assert(MachineOps::names_differ() && TileOps::names_differ());
 

@@ -21,6 +21,13 @@ constexpr std::array<std::string_view, 3> memory_plan{"regions", "threads", "wid
 constexpr std::array ldst_predicates{Predicate{"spaces", needs_tmem_and_local}, Predicate{"dtypes", needs_equal_dtypes},
                                      Predicate{"whole warps", needs_whole_warps}};
 constexpr std::array<std::string_view, 6> ldst_plan{"regions", "ownership", "registers", "quadrant", "row pattern", "cover"};
+constexpr std::array ldmatrix_predicates{Predicate{"spaces", needs_shared_to_local}, Predicate{"dtypes", needs_equal_dtypes},
+                                         Predicate{"whole warps", needs_whole_warps}};
+constexpr std::array stmatrix_predicates{Predicate{"spaces", needs_local_to_shared}, Predicate{"dtypes", needs_equal_dtypes},
+                                         Predicate{"whole warps", needs_whole_warps}};
+constexpr std::array<std::string_view, 4> matrix_plan{"regions", "ownership", "matrices", "alignment"};
+constexpr std::array gemm_predicates{Predicate{"spaces", needs_local_matrices}, Predicate{"whole warps", needs_whole_warps}};
+constexpr std::array<std::string_view, 3> gemm_plan{"regions", "ownership", "fragments"};
 constexpr std::array fill_local_predicates{Predicate{"spaces", needs_local_destination}};
 constexpr std::array fill_memory_predicates{Predicate{"spaces", needs_memory_destination}};
 
@@ -29,6 +36,11 @@ constexpr std::array all_variants{
             reg_predicates, reg_plan, plan_copy_reg},
     Variant{"gmem_smem", "copy", 10, "The threads share the elements of two memories evenly and move them through scratch registers.",
             memory_predicates, memory_plan, plan_copy_gmem_smem},
+    Variant{"ldmatrix", "copy", 5, "Warps load fragments by ldmatrix, four 8x8 matrices an instruction where the layout has them (asked for by name).",
+            ldmatrix_predicates, matrix_plan, plan_copy_ldmatrix},
+    Variant{"stmatrix", "copy", 4, "Warps store fragments by stmatrix (asked for by name).", stmatrix_predicates, matrix_plan, plan_copy_stmatrix},
+    Variant{"mma_sync", "gemm", 10, "Warps multiply fragments by mma.sync, with the largest K that the layouts fit.", gemm_predicates, gemm_plan,
+            plan_gemm_mma_sync},
     Variant{"tcgen05_ldst", "copy_async", 10, "Warps move tensor memory with the fewest tcgen05.ld or .st that both layouts allow.",
             ldst_predicates, ldst_plan, plan_tcgen05_ldst},
     Variant{"fill_local", "fill", 20, "Each thread sets the registers that the layout gives it.", fill_local_predicates, reg_plan, plan_fill_local},
@@ -61,6 +73,27 @@ std::optional<std::string> needs_two_memories(const Request& request) {
   return fmt::format("both sides are shared or global; this is {}", pair_text(request));
 }
 
+std::optional<std::string> needs_shared_to_local(const Request& request) {
+  const CopyRegions regions = regions_of(request);
+  if (space_of(request, regions.dst) == Space::local && space_of(request, regions.src) == Space::shared) return std::nullopt;
+  return fmt::format("ldmatrix loads local from shared; this is {}", pair_text(request));
+}
+
+std::optional<std::string> needs_local_to_shared(const Request& request) {
+  const CopyRegions regions = regions_of(request);
+  if (space_of(request, regions.dst) == Space::shared && space_of(request, regions.src) == Space::local) return std::nullopt;
+  return fmt::format("stmatrix stores local to shared; this is {}", pair_text(request));
+}
+
+std::optional<std::string> needs_local_matrices(const Request& request) {
+  const auto& gemm = std::get<Gemm>(request.primitive());
+  for (const Region* region : {&gemm.dst, &gemm.a, &gemm.b}) {
+    if (space_of(request, *region) == Space::local) continue;
+    return fmt::format("d, a and b are local; {} is {}", request.kernel.buffers[region->buffer].name, keyword(space_of(request, *region)));
+  }
+  return std::nullopt;
+}
+
 std::optional<std::string> needs_tmem_and_local(const Request& request) {
   const CopyRegions regions = regions_of(request);
   const Space dst = space_of(request, regions.dst), src = space_of(request, regions.src);
@@ -77,7 +110,7 @@ std::optional<std::string> needs_equal_dtypes(const Request& request) {
 
 std::optional<std::string> needs_whole_warps(const Request& request) {
   if (request.threads.whole_warps()) return std::nullopt;
-  return fmt::format("tcgen05.ld and .st are executed by all 32 lanes of a warp; this runs on {}", describe(request.threads));
+  return fmt::format("the instruction is executed by all 32 lanes of a warp; this runs on {}", describe(request.threads));
 }
 
 namespace {
@@ -104,6 +137,7 @@ std::string nearest_by_spaces(const Request& request) {
     if (fill_space(request) != Space::tmem) return {};
     return "fill a local buffer, copy_async it to tensor memory, then tcgen05.wait.st";
   }
+  if (std::holds_alternative<Gemm>(request.primitive())) return "copy a and b to local buffers first, with the fragments of mma.sync as layouts";
   const CopyRegions regions = regions_of(request);
   const Space dst = space_of(request, regions.dst), src = space_of(request, regions.src);
   const bool is_copy = std::holds_alternative<Copy>(request.primitive());

@@ -11,6 +11,9 @@ namespace tmemsim::lower {
 Outcome plan_copy_reg(const Request& request);
 Outcome plan_copy_gmem_smem(const Request& request);
 Outcome plan_tcgen05_ldst(const Request& request);
+Outcome plan_copy_ldmatrix(const Request& request);
+Outcome plan_copy_stmatrix(const Request& request);
+Outcome plan_gemm_mma_sync(const Request& request);
 Outcome plan_fill_local(const Request& request);
 Outcome plan_fill_memory(const Request& request);
 
@@ -28,6 +31,9 @@ std::optional<std::string> needs_two_memories(const Request& request);
 std::optional<std::string> needs_tmem_and_local(const Request& request);
 std::optional<std::string> needs_equal_dtypes(const Request& request);
 std::optional<std::string> needs_whole_warps(const Request& request);
+std::optional<std::string> needs_shared_to_local(const Request& request);
+std::optional<std::string> needs_local_to_shared(const Request& request);
+std::optional<std::string> needs_local_matrices(const Request& request);
 std::optional<std::string> needs_local_destination(const Request& request);
 std::optional<std::string> needs_memory_destination(const Request& request);
 

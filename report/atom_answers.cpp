@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include <fmt/format.h>
+#include <fmt/ranges.h>
 
 #include "ir/atom/families.hpp"
 #include "ir/atom/flat_map.hpp"
@@ -68,7 +69,7 @@ struct Position {
   std::int64_t row, column;
 };
 Position position(const Payload& payload, const Operand& operand, std::int64_t index) {
-  if (payload.kind == atom::Kind::mma) return {index % operand.rows, index / operand.rows};
+  if (payload.kind == atom::Kind::mma) return {index % operand.rows, index / operand.rows};  // of several blocks, one beside the other
   return {index / operand.rows, index % operand.rows};
 }
 
@@ -78,12 +79,6 @@ std::string register_rows(const Payload& payload) {
     text += fmt::format("{},{},{},{},{},{},{}\n", field.thread, field.reg, field.lane, field.column, field.bit_lo, field.bits,
                         field.col_bit);
   }
-  return text;
-}
-
-std::string refusals() {
-  std::string text = "\nrefused:\n";
-  for (const std::string& reason : atom::multi_block_mfmas()) text += fmt::format("  {}\n", reason);
   return text;
 }
 
@@ -99,14 +94,15 @@ std::string atom_list(const std::string& family) {
     found = true;
     text += fmt::format("{}: {}\n", one.name, one.meaning);
     for (const Payload& payload : one.rows()) {
-      text += fmt::format("  {:<58} {:<4} {:<8} {:>3} threads  ground truth: {}\n", payload.name,
+      text += fmt::format("  {:<58} {:<4} {:<8} {:>3} threads  ground truth: {}{}\n", payload.name,
                           payload.kind == atom::Kind::mma ? "mma" : "copy", payload.target,
-                          atom::FlatMap::make(payload.threads)->size(), truth(payload));
+                          atom::FlatMap::make(payload.threads)->size(), truth(payload),
+                          payload.corrected.empty() ? "" : fmt::format("  (corrected: {})", fmt::join(payload.corrected, ", ")));
     }
   }
   if (!found)
     throw InputError(fmt::format("there is no family '{}'", family), fmt::format("families: {}", fmt::join(names, ", ")));
-  return family.empty() || family == "mfma" ? text + refusals() : text;
+  return text;
 }
 
 std::string atom_text(const std::string& name) {
@@ -114,13 +110,16 @@ std::string atom_text(const std::string& name) {
   std::string text = fmt::format("{}: {} for {}\n", payload->name, payload->instruction, payload->target);
   text += fmt::format("threads       {}\n", to_string(payload->threads));
   if (payload->kind == atom::Kind::mma)
-    text += fmt::format("M, N, K       {}, {}, {}; D is {}\n", payload->mnk[0], payload->mnk[1], payload->mnk[2],
-                        payload->result_type);
+    text += fmt::format("M, N, K       {}, {}, {}; D is {}{}{}\n", payload->mnk[0], payload->mnk[1], payload->mnk[2],
+                        payload->result_type, payload->blocks == 1 ? "" : fmt::format("; {} independent products", payload->blocks),
+                        payload->sparsity == 1 ? "" : fmt::format("; A is stored with K / {} columns", payload->sparsity));
   text += "operands\n";
   for (const Operand& operand : payload->operands) text += operand_line(operand);
   if (!payload->state.empty()) text += "state\n";
   for (const atom::StateField& field : payload->state) text += state_line(field);
   text += fmt::format("ground truth  {}\n", truth(*payload));
+  if (!payload->operation.empty()) text += fmt::format("operation     {}\n", payload->operation);
+  if (!payload->corrected.empty()) text += fmt::format("corrected     {}: the public definition is wrong\n", fmt::join(payload->corrected, ", "));
   if (!payload->note.empty()) text += fmt::format("note          {}\n", payload->note);
   return text;
 }

@@ -15,6 +15,7 @@
 
 #include "emit/emit.hpp"
 #include "ir/op.hpp"
+#include "ir/ops/warp_matrix.hpp"
 
 namespace tmemsim::emit {
 
@@ -47,6 +48,14 @@ struct MbarrierForm {
   std::string name() const;        // of the function
 };
 
+// One form of mma.sync with the registers of its operands; d has as many as c.
+struct MmaForm {
+  MmaShape shape;
+  MmaInput input;
+  MmaResult result;
+  int k, a, b, c;
+};
+
 // The functions needed so far, in order of first use; a function stands after those that it calls.
 class DeviceFunctions {
  public:
@@ -63,6 +72,10 @@ class DeviceFunctions {
   // tcgen05.ld and .st; `contiguous`: the registers are given as a pointer to the first of them, else one by one.
   std::string need_tcgen05(const TmemForm& form, bool contiguous);
   std::string need_mbarrier(const MbarrierForm& form);
+
+  // ldmatrix (load) and stmatrix: (shared address, registers one by one). device_functions_warp_matrix.cpp.
+  std::string need_matrix_move(bool load, int num, bool trans);
+  std::string need_mma_sync(const MmaForm& form);  // (d, a, b, c), registers one by one
 
   // The text of all of them.
   std::string text() const;

@@ -13,6 +13,7 @@
 #include "ir/ops/tcgen05_ldst.hpp"
 #include "ir/ops/tcgen05_mma.hpp"
 #include "ir/ops/thread.hpp"
+#include "ir/ops/warp_matrix.hpp"
 
 namespace tmemsim::emit {
 
@@ -40,6 +41,11 @@ void print(const Move& op, Cuda& cuda);
 void print(const AddS32& op, Cuda& cuda);
 void print(const AddF32& op, Cuda& cuda);
 void print(const SetPredicate& op, Cuda& cuda);
+
+// print_warp_matrix.cpp
+void print(const LdMatrix& op, Cuda& cuda);
+void print(const StMatrix& op, Cuda& cuda);
+void print(const MmaSync& op, Cuda& cuda);
 
 // print_mbarrier.cpp
 void print(const MbarrierInit& op, Cuda& cuda);

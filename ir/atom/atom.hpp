@@ -31,7 +31,7 @@ std::string_view name(Place place);
 std::optional<int> element_bits(std::string_view type);
 
 struct Operand {
-  std::string name;  // A, B, C of a matrix atom (D is held as C is); src, dst, ref of a copy
+  std::string name;  // A, B, C of a matrix atom (D is held as C is), SFA, SFB its scale factors; src, dst, ref of a copy
   std::string type;  // element type; "bit" for copies
   int bits = 1;      // of an element
   Place place = Place::registers;
@@ -44,6 +44,7 @@ struct Operand {
   bool collective = false;           // every thread addresses the whole image: thread strides are 0
   std::optional<NestedLayout> cell;  // TMEM: value -> lane * cells_in_row + column (bits for copies), relative to the address
   std::int64_t cells_in_row = 0;
+  std::int64_t first_cell = 0;       // added to every cell
 };
 
 // A typed field of an atom's state. Units: elements, bytes, "" where none applies.
@@ -64,7 +65,10 @@ struct Executor {
   std::function<Held(const Held& source)> copy;
   std::function<Held(const Held& a, const Held& b, const Held& c)> multiply;  // arithmetic modulo 2^64
   std::string source;                                                         // where the definition comes from
-  explicit operator bool() const { return copy || multiply; }
+  // With scale factors, one for each row and run of k: each product is multiplied by both.
+  std::function<Held(const Held& a, const Held& b, const Held& c, const Held& scale_a, const Held& scale_b)>
+      multiply_scaled = {};
+  explicit operator bool() const { return copy || multiply || multiply_scaled; }
 };
 
 struct Payload {
@@ -72,9 +76,17 @@ struct Payload {
   std::string target;  // sm_80, sm_100a, cdna3, gfx1250, generic
   Kind kind = Kind::copy;
   std::string instruction;
+  std::string operation;  // of the kernel's operation list; "" where the list has none
   NestedLayout threads;  // those that execute one instruction together
   std::array<std::int64_t, 3> mnk{};
   std::string result_type;  // element type of D
+  // A is stored with K / sparsity columns; which of the K columns each is, metadata say. Indexed inputs take the first ones of
+  // every group of 2 * sparsity (of sparsity for one element a group).
+  std::int64_t sparsity = 1, kept_in_group = 1;
+  std::int64_t blocks = 1;  // independent products of one instruction; their tiles stand one behind the other
+  std::int64_t column_of_a(std::int64_t stored) const {
+    return stored / kept_in_group * kept_in_group * sparsity + stored % kept_in_group;
+  }
   std::vector<Operand> operands;
   std::vector<StateField> state;
   Executor executor;

@@ -11,10 +11,8 @@ namespace tmemsim::atom {
 std::vector<Family> ptx_copy_families();
 std::vector<Family> ptx_mma_families();
 std::vector<Family> ptx_tcgen05_families();
+std::vector<Family> ptx_tcgen05_mma_families();
 std::vector<Family> rocdl_mma_families();
 std::vector<Family> rocdl_copy_families();
-
-// Why the MFMA with several independent blocks are refused, one reason a row.
-std::vector<std::string> multi_block_mfmas();
 
 }  // namespace tmemsim::atom

@@ -40,6 +40,7 @@ struct VectorRow {
   Result<Payload> payload() const {
     Payload made = load ? per_thread_copy(name(), "generic", name(), bits, memory, Place::registers)
                         : per_thread_copy(name(), "generic", name(), bits, Place::registers, memory);
+    made.operation = load ? "ld" : "st";
     made.executor = identity_copy("PTX ISA 9.7.9.8, 9.7.9.11: element i of the vector is at address + i * width");
     return made;
   }
@@ -145,6 +146,7 @@ struct MatrixRow {
     made.target = load ? "sm_75" : "sm_90";
     made.instruction =
         fmt::format("{}.sync.aligned.m8n8.x{}{}.shared.b16", load ? "ldmatrix" : "stmatrix", num, transposed ? ".trans" : "");
+    made.operation = load ? "ldmatrix" : "stmatrix";
     made.threads = mode_of({{32, 1}});
     if (load)
       made.operands = {addressed("src"), fragment("dst"), fragment("ref")};

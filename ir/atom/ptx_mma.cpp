@@ -64,6 +64,7 @@ struct WarpMmaRow {
     made.name = name();
     made.target = "sm_80";
     made.kind = Kind::mma;
+    if (bits() >= 8) made.operation = "mma.sync";  // the kernel's element types have no integers of 4 bits
     made.instruction = fmt::format("mma.sync.aligned.m16n8k{}.row.col.{}.{}.{}.{}", k, result, type, type, result);
     made.threads = mode_of({{32, 1}});
     made.mnk = {16, 8, k};

@@ -1,6 +1,5 @@
-// tcgen05.ld, st, cp and mma. PTX ISA 9.7.16.2, 9.7.16.8, 9.7.16.9 and 9.7.16.10; tcgen05.md 4, 6.1, 7.1 and 7.3.
+// tcgen05.ld, st and cp. PTX ISA 9.7.16.2, 9.7.16.8 and 9.7.16.9; tcgen05.md 4 and 6.
 #include <algorithm>
-#include <charconv>
 
 #include "ir/atom/families.hpp"
 #include "ir/atom/register_fields.hpp"
@@ -108,6 +107,7 @@ struct LoadStoreRow {
     Payload made;
     made.name = name();
     made.target = "sm_100a";
+    made.operation = load ? "tcgen05.ld" : "tcgen05.st";
     made.instruction = fmt::format("tcgen05.{}.sync.aligned.{}.x{}{}.b32", load ? "ld" : "st", shape->name, num,
                                    packed ? (load ? ".pack::16b" : ".unpack::16b") : "");
     made.threads = mode_of({{32, 1}});
@@ -142,70 +142,170 @@ std::vector<Payload> load_stores() {
 
 std::optional<Result<Payload>> load_store_named(std::string_view name) {
   if (name.substr(0, 11) != "tcgen05.ld." && name.substr(0, 11) != "tcgen05.st.") return std::nullopt;
+  if (name.substr(0, 15) == "tcgen05.ld.red.") return std::nullopt;
   for (const LoadStoreRow& row : load_store_rows()) {
     if (row.name() == name) return row.payload();
   }
   return std::nullopt;
 }
 
+// ---- ld.red: a load, and in one more register of each thread the smallest or largest of what it loaded
+
+struct ReducingLoadRow {
+  LoadStoreRow load;
+  std::string_view operation, type;  // min, max; f32, u32, s32
+  std::string_view modifiers;        // "", .abs, .NaN, .abs.NaN: f32 only
+
+  std::string name() const {
+    return fmt::format("tcgen05.ld.red.{}.x{}.{}{}.{}", load.shape->name, load.num, operation, modifiers, type);
+  }
+  Result<Payload> payload() const {
+    Payload made = *load.payload();
+    made.name = name();
+    made.target = "sm_103a";
+    made.operation.clear();
+    made.instruction =
+        fmt::format("tcgen05.ld.red.sync.aligned.{}.x{}.{}{}.{}", load.shape->name, load.num, operation, modifiers, type);
+    made.note = "one more register of each thread receives the result over the thread's own values";
+    return made;
+  }
+};
+
+std::vector<ReducingLoadRow> reducing_rows() {
+  std::vector<ReducingLoadRow> rows;
+  for (const ShapeRow& shape : shape_rows()) {
+    if (shape.shape != Shape::s32x32b && shape.shape != Shape::s16x32bx2) continue;
+    for (int num = 2; num <= tcgen05::facts(shape.shape).most_num; num *= 2) {
+      for (const std::string_view operation : {"min", "max"}) {
+        for (const std::string_view modifiers : {"", ".abs", ".NaN", ".abs.NaN"})
+          rows.push_back({{&shape, true, num, false}, operation, "f32", modifiers});
+        for (const std::string_view type : {"u32", "s32"}) rows.push_back({{&shape, true, num, false}, operation, type, ""});
+      }
+    }
+  }
+  return rows;
+}
+
+std::vector<Payload> reducing_loads() {
+  std::vector<Payload> made;
+  for (const ReducingLoadRow& row : reducing_rows()) {
+    if (row.modifiers.empty()) made.push_back(*row.payload());
+  }
+  return made;
+}
+
+std::optional<Result<Payload>> reducing_load_named(std::string_view name) {
+  if (name.substr(0, 15) != "tcgen05.ld.red.") return std::nullopt;
+  for (const ReducingLoadRow& row : reducing_rows()) {
+    if (row.name() == name) return row.payload();
+  }
+  return Result<Payload>(refused(fmt::format(
+      "{}: the shape is 32x32b or 16x32bx2, num at least 2, then min or max with f32 (.abs, .NaN), u32 or s32", name)));
+}
+
 // ---- cp: rows of shared memory to lanes, some of them several times
 
-struct CopyRow {
-  std::string_view name_;
+// A source format: `bits` of each of the 16 elements of a 16-byte unit are copied, to bit `to` of a byte each. The rest of the
+// unit is padding. PTX ISA 9.7.16.9.1; where in the byte: tcgen05.md 6.3.
+struct Widening {
+  std::string_view suffix;
+  int bits, to;
+};
+constexpr Widening widenings[] = {{"", 8, 0}, {".b8x16.b6x16_p32", 6, 1}, {".b8x16.b4x16_p64", 4, 2}};
+constexpr int unit_bits = 128, unit_elements = 16;
+
+struct ShapeOfCopy {
+  std::string_view name;
   int row_bits;
   Digits rows;    // extent and lane stride of the row digits
   Digits copies;  // the same for the copies of each row
   std::vector<int> (*lanes_of_row)(int row);
+};
 
-  std::string name() const { return fmt::format("tcgen05.cp.{}", name_); }
+struct CopyRow {
+  const ShapeOfCopy* shape;
+  int ctas;  // each copies from its own shared memory to its own tensor memory
+  const Widening* widening;
+
+  std::string name() const {
+    return fmt::format("tcgen05.cp{}.{}{}", ctas == 2 ? ".cta_group::2" : "", shape->name, widening->suffix);
+  }
 
   Result<Payload> payload() const {
     Payload made;
     made.name = name();
     made.target = "sm_100a";
-    made.instruction = fmt::format("tcgen05.cp.cta_group::1.{}", name_);
-    made.threads = mode_of({{1, 1}});
+    if (widening->suffix.empty()) made.operation = "tcgen05.cp";
+    made.instruction = fmt::format("tcgen05.cp.cta_group::{}.{}{}", ctas, shape->name, widening->suffix);
+    made.threads = mode_of({{ctas, 1}});
+    const int bits = widening->bits, units = shape->row_bits / unit_bits, moved = bits * unit_elements * units;
     std::int64_t row_count = 1, copy_count = 1;
-    Digits values{{row_bits, 1}}, cells{{row_bits, 1}};
-    for (const Digit& digit : rows) {
-      values.push_back({digit.extent, row_count * row_bits});
-      cells.push_back({digit.extent, digit.stride * row_bits});
+    // Bits of an element, elements of a unit, units of a row; as it is, a row is one piece.
+    Digits values{{moved, 1}}, from = values, to = values;
+    if (bits != 8) {
+      values = {{bits, 1}, {unit_elements, bits}};
+      from = values;
+      to = {{bits, 1}, {unit_elements, 8}};
+      if (units > 1) {
+        values.push_back({units, std::int64_t{bits} * unit_elements});
+        from.push_back({units, unit_bits});
+        to.push_back({units, unit_bits});
+      }
+    }
+    for (const Digit& digit : shape->rows) {
+      values.push_back({digit.extent, row_count * moved});
+      from.push_back({digit.extent, row_count * shape->row_bits});
+      to.push_back({digit.extent, digit.stride * shape->row_bits});
       row_count *= digit.extent;
     }
-    for (const Digit& digit : copies) {
-      values.push_back({digit.extent, 0});
-      cells.push_back({digit.extent, digit.stride * row_bits});
+    Digits copied = values;
+    for (const Digit& digit : shape->copies) {
+      copied.push_back({digit.extent, 0});
+      to.push_back({digit.extent, digit.stride * shape->row_bits});
       copy_count *= digit.extent;
     }
+    const std::int64_t tile = row_count * moved;
+    const Digit cta{ctas, ctas == 1 ? 0 : tile};
     Operand source;
     source.name = "src";
     source.type = "bit";
     source.place = Place::shared_by_descriptor;
-    source.tile = row_count * row_bits;
-    source.rows = row_bits;
-    source.layout = thread_value({{1, 0}}, {{source.tile, 1}});
+    source.tile = tile * ctas;
+    source.rows = moved;
+    source.layout = thread_value({cta}, values);
+    source.cell = mode_of(from);
+    source.cells_in_row = shape->row_bits;
     Operand target = source;
     target.name = "dst";
     target.place = Place::tmem;
     target.replication = copy_count;
-    target.layout = thread_value({{1, 0}}, values);
-    target.cell = mode_of(cells);
-    target.cells_in_row = row_bits;
+    target.layout = thread_value({cta}, copied);
+    target.cell = mode_of(to);
+    target.first_cell = widening->to;
     Operand reference = source;
     reference.name = "ref";
+    reference.cell.reset();
     made.operands = {source, target, reference};
     made.state = {{"taddr", "i32", "", {}, false}, {"s_desc", "i64", "", {}, false}};
+    if (ctas == 2) made.note = "the thread mode counts the CTAs of the pair: each copies its own memory";
     made.executor = executor(row_count);
     return made;
   }
 
   Executor executor(std::int64_t row_count) const {
-    auto copy = [bits = row_bits, lanes_of = lanes_of_row, row_count](const Held& source) {
-      Held moved(1, std::vector<std::uint64_t>(static_cast<std::size_t>(tcgen05::lanes * bits)));
-      for (int row = 0; row < row_count; ++row) {
-        for (const int lane : lanes_of(row)) {
-          for (int bit = 0; bit < bits; ++bit)
-            moved[0][static_cast<std::size_t>(lane * bits + bit)] = source.at(0).at(static_cast<std::size_t>(row * bits + bit));
+    auto copy = [row_bits = shape->row_bits, lanes_of = shape->lanes_of_row, row_count, widening = *widening](const Held& source) {
+      Held moved(source.size(), std::vector<std::uint64_t>(static_cast<std::size_t>(tcgen05::lanes * row_bits)));
+      for (std::size_t cta = 0; cta < source.size(); ++cta) {
+        for (int row = 0; row < row_count; ++row) {
+          for (const int lane : lanes_of(row)) {
+            for (int byte = 0; byte < row_bits / 8; ++byte) {
+              const int unit = byte / unit_elements, element = byte % unit_elements;
+              for (int bit = 0; bit < widening.bits; ++bit) {
+                moved[cta][static_cast<std::size_t>(lane * row_bits + byte * 8 + widening.to + bit)] =
+                    source[cta].at(static_cast<std::size_t>(row * row_bits + unit * unit_bits + element * widening.bits + bit));
+              }
+            }
+          }
         }
       }
       return moved;
@@ -214,8 +314,8 @@ struct CopyRow {
   }
 };
 
-const std::vector<CopyRow>& copy_rows() {
-  static const std::vector<CopyRow> rows{
+const std::vector<ShapeOfCopy>& copy_shapes() {
+  static const std::vector<ShapeOfCopy> shapes{
       {"128x256b", 256, {{128, 1}}, {}, [](int row) { return std::vector{row}; }},
       {"128x128b", 128, {{128, 1}}, {}, [](int row) { return std::vector{row}; }},
       {"4x256b", 256, {{4, 32}}, {}, [](int row) { return std::vector{32 * row}; }},
@@ -236,6 +336,16 @@ const std::vector<CopyRow>& copy_rows() {
       {"32x128b.warpx4", 128, {{32, 1}}, {{4, 32}}, [](int row) {
          return std::vector{row, row + 32, row + 64, row + 96};
        }}};
+  return shapes;
+}
+
+std::vector<CopyRow> copy_rows() {
+  std::vector<CopyRow> rows;
+  for (const int ctas : {1, 2}) {
+    for (const Widening& widening : widenings) {
+      for (const ShapeOfCopy& shape : copy_shapes()) rows.push_back({&shape, ctas, &widening});
+    }
+  }
   return rows;
 }
 
@@ -252,189 +362,12 @@ std::optional<Result<Payload>> copy_named(std::string_view name) {
   return std::nullopt;
 }
 
-// ---- mma: one thread issues it; "threads" are the CTAs whose memory holds the operands
-
-struct KindRow {
-  std::string_view name, type, result;
-  int k;
-};
-constexpr KindRow kind_rows[] = {
-    {"f16", "f16", "f32", 16}, {"tf32", "tf32", "f32", 8}, {"f8f6f4", "e4m3", "f32", 32}, {"i8", "s8", "s32", 32}};
-
-struct MmaRow {
-  const KindRow* kind;
-  bool ws;
-  int ctas, m, n;
-
-  std::string name() const {
-    return fmt::format("tcgen05.mma{}.cta_group::{}.kind::{}.m{}n{}k{}", ws ? ".ws" : "", ctas, kind->name, m, n, kind->k);
-  }
-
-  std::optional<std::string> illegal() const {
-    if (ws) {
-      if (ctas != 1) return "tcgen05.mma.ws needs cta_group::1";
-      if (m != 32 && m != 64 && m != 128) return "M is 32, 64 or 128 with .ws";
-      if (n != 64 && n != 128 && n != 256) return "N is 64, 128 or 256 with .ws";
-      return std::nullopt;
-    }
-    if (ctas == 1 && m != 64 && m != 128) return "M is 64 or 128 with cta_group::1";
-    if (ctas == 2 && m != 128 && m != 256) return "M is 128 or 256 with cta_group::2";
-    const bool i8 = kind->name == "i8";
-    const int step = ctas == 2 ? (i8 ? 32 : 16) : i8 && n > 32 ? 16 : 8;
-    if (n < step || n > 256 || n % step != 0) return fmt::format("N is a multiple of {} up to 256", step);
-    return std::nullopt;
-  }
-
-  // N is cut in this many parts that lie in lanes of their own (data-path layouts B, E: 2; G: 4).
-  int column_parts() const { return ws ? 128 / m : ctas == 2 && m == 128 ? 2 : 1; }
-
-  Operand descriptor(std::string which, std::int64_t rows) const {
-    Operand operand;
-    operand.name = std::move(which);
-    operand.type = std::string(kind->type);
-    operand.bits = *element_bits(kind->type);
-    operand.place = Place::shared_by_descriptor;
-    operand.rows = rows;
-    operand.tile = rows * kind->k;
-    operand.layout = thread_value({{ctas, ctas == 1 ? 0 : rows / ctas}}, {{rows / ctas, 1}, {kind->k, rows}});
-    return operand;
-  }
-
-  Operand accumulator() const {
-    const std::int64_t rows = m / ctas, parts = column_parts(), columns = n / parts;
-    Operand operand;
-    operand.name = "C";
-    operand.type = std::string(kind->result);
-    operand.bits = 32;
-    operand.place = Place::tmem;
-    operand.rows = m;
-    operand.tile = std::int64_t{m} * n;
-    Digits values, cells;
-    if (m == 64 && ctas == 1 && !ws) {  // layout F: 16 rows in each quadrant
-      values = {{16, 1}, {4, 16}};
-      cells = {{16, columns}, {4, 32 * columns}};
-    } else {
-      values = {{rows, 1}};
-      cells = {{rows, columns}};
-    }
-    values.push_back({columns, m});
-    cells.push_back({columns, 1});
-    if (parts > 1) {
-      values.push_back({parts, m * columns});
-      cells.push_back({parts, rows * columns});
-    }
-    operand.layout = thread_value({{ctas, ctas == 1 ? 0 : rows}}, values);
-    operand.cell = mode_of(cells);
-    operand.cells_in_row = columns;
-    return operand;
-  }
-
-  // (m, n) of the tile -> CTA, lane and column, by the data-path layouts of the ISA.
-  static std::array<int, 3> place(bool ws, int ctas, int tile_m, int tile_n, int row, int column) {
-    if (ctas == 2 && tile_m == 256) return {row / 128, row % 128, column};                                // A
-    if (ctas == 2) return {row / 64, row % 64 + (column >= tile_n / 2 ? 64 : 0), column % (tile_n / 2)};  // B
-    if (tile_m == 128) return {0, row, column};                                                           // D
-    if (tile_m == 64 && ws) return {0, row + (column >= tile_n / 2 ? 64 : 0), column % (tile_n / 2)};     // E
-    if (tile_m == 64) return {0, 32 * (row / 16) + row % 16, column};                                     // F
-    return {0, row + 32 * (column / (tile_n / 4)), column % (tile_n / 4)};                                // G
-  }
-
-  Executor executor() const {
-    auto multiply = [row = *this](const Held& a, const Held& b, const Held& c) {
-      const int columns = row.n / row.column_parts(), rows_a = row.m / row.ctas, rows_b = row.n / row.ctas;
-      Held d = c;
-      for (int i = 0; i < row.m; ++i) {
-        for (int j = 0; j < row.n; ++j) {
-          const auto [cta, lane, column] = place(row.ws, row.ctas, row.m, row.n, i, j);
-          std::uint64_t& cell = d.at(static_cast<std::size_t>(cta)).at(static_cast<std::size_t>(lane * columns + column));
-          for (int k = 0; k < row.kind->k; ++k) {
-            cell += a.at(static_cast<std::size_t>(i / rows_a)).at(static_cast<std::size_t>(i % rows_a + rows_a * k)) *
-                    b.at(static_cast<std::size_t>(j / rows_b)).at(static_cast<std::size_t>(j % rows_b + rows_b * k));
-          }
-        }
-      }
-      return d;
-    };
-    return {{}, std::move(multiply), "PTX ISA 9.7.16.10.5: data-path layouts A, B, D, E, F, G"};
-  }
-
-  Result<Payload> payload() const {
-    if (const auto why = illegal()) return refused(fmt::format("{}: {}", name(), *why));
-    Payload made;
-    made.name = name();
-    made.target = "sm_100a";
-    made.kind = Kind::mma;
-    made.instruction = fmt::format("tcgen05.mma{}.cta_group::{}.kind::{}", ws ? ".ws" : "", ctas, kind->name);
-    made.threads = mode_of({{ctas, 1}});
-    made.mnk = {m, n, kind->k};
-    made.result_type = std::string(kind->result);
-    made.operands = {descriptor("A", m), descriptor("B", n), accumulator()};
-    made.state = {{"d_tmem", "i32", "", {}, false},
-                  {"a_desc", "i64", "", {}, false},
-                  {"b_desc", "i64", "", {}, false},
-                  {"idesc", "i32", "", {}, false},
-                  {"accumulate", "i1", "", {}, false}};
-    made.note = "issued by one thread; the thread mode counts the CTAs whose shared and tensor memory hold the operands";
-    made.executor = executor();
-    return made;
-  }
-};
-
-std::vector<Payload> listed_mmas() {
-  std::vector<Payload> made;
-  for (const KindRow& kind : kind_rows) {
-    for (const auto& [ws, ctas, m] : {std::tuple{false, 1, 64},
-                                      {false, 1, 128},
-                                      {false, 2, 128},
-                                      {false, 2, 256},
-                                      {true, 1, 32},
-                                      {true, 1, 64},
-                                      {true, 1, 128}}) {
-      for (const int n : {64, 128, 256}) made.push_back(*MmaRow{&kind, ws, ctas, m, n}.payload());
-    }
-  }
-  return made;
-}
-
-// Reads `text` as an integer that `rest` starts with.
-bool take(std::string_view& rest, std::string_view text) {
-  if (rest.substr(0, text.size()) != text) return false;
-  rest.remove_prefix(text.size());
-  return true;
-}
-bool take(std::string_view& rest, int& number) {
-  const auto [stop, error] = std::from_chars(rest.data(), rest.data() + rest.size(), number);
-  if (error != std::errc() || number < 0) return false;
-  rest.remove_prefix(static_cast<std::size_t>(stop - rest.data()));
-  return true;
-}
-
-std::optional<Result<Payload>> mma_named(std::string_view name) {
-  std::string_view rest = name;
-  if (!take(rest, "tcgen05.mma")) return std::nullopt;
-  MmaRow row{nullptr, false, 0, 0, 0};
-  row.ws = take(rest, ".ws");
-  if (!take(rest, ".cta_group::") || !take(rest, row.ctas) || (row.ctas != 1 && row.ctas != 2) || !take(rest, ".kind::"))
-    return std::nullopt;
-  for (const KindRow& kind : kind_rows) {
-    if (row.kind == nullptr && rest.substr(0, kind.name.size() + 1) == std::string(kind.name) + ".") row.kind = &kind;
-  }
-  int k = 0;
-  if (row.kind == nullptr || !take(rest, row.kind->name) || !take(rest, ".m") || !take(rest, row.m) || !take(rest, "n") ||
-      !take(rest, row.n) || !take(rest, "k") || !take(rest, k) || !rest.empty())
-    return std::nullopt;
-  if (k != row.kind->k)
-    return Result<Payload>(refused(fmt::format("{}: K is {} for kind::{}", name, row.kind->k, row.kind->name)));
-  return row.payload();
-}
-
 }  // namespace
 
 std::vector<Family> ptx_tcgen05_families() {
   return {{"tcgen05.ld/st", "tensor memory to registers and back, every legal shape and num", load_stores, load_store_named},
-          {"tcgen05.cp", "shared memory to tensor memory", copies, copy_named},
-          {"tcgen05.mma", "D in tensor memory; every legal M and N by name, N 64, 128 and 256 in the list", listed_mmas,
-           mma_named}};
+          {"tcgen05.ld.red", "a load that also reduces what each thread loads", reducing_loads, reducing_load_named},
+          {"tcgen05.cp", "shared memory to tensor memory, in one CTA or a pair, as it is or widened", copies, copy_named}};
 }
 
 std::vector<RegisterField> register_fields(const Payload& payload) {

@@ -36,7 +36,7 @@ std::vector<PayloadRef> made() {
 const std::vector<Family>& families() {
   static const std::vector<Family> all = [] {
     std::vector<Family> list;
-    for (auto* add : {ptx_copy_families, ptx_mma_families, ptx_tcgen05_families, rocdl_mma_families, rocdl_copy_families}) {
+    for (auto* add : {ptx_copy_families, ptx_mma_families, ptx_tcgen05_families, ptx_tcgen05_mma_families, rocdl_mma_families, rocdl_copy_families}) {
       for (Family& family : add()) list.push_back(std::move(family));
     }
     return list;

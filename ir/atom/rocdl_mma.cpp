@@ -82,13 +82,20 @@ std::string mfma_instruction(const MfmaRow& row, const Matrix& matrix) {
   return fmt::format("rocdl.mfma.f32.{}{}{}", shape, row.types, second_generation ? ".1k" : "");
 }
 
-NestedLayout mfma_input(std::int64_t m, std::int64_t k) {
-  const std::int64_t groups = 64 / m, each = k / groups;
-  return thread_value({{m, 1}, {groups, m * each}}, {{each, m}});
-}
-NestedLayout mfma_result(std::int64_t m) {
+// One block: lanes / M groups share K. Several: each group of lanes has a block of its own, and holds all of its k.
+NestedLayout mfma_input(std::int64_t m, std::int64_t k, std::int64_t blocks) {
   const std::int64_t groups = 64 / m;
-  return thread_value({{m, m}, {groups, 4}}, {{4, 1}, {m / 4 / groups, 4 * groups}});
+  if (blocks == 1) return thread_value({{m, 1}, {groups, m * (k / groups)}}, {{k / groups, m}});
+  if (k == 1) return thread_value({{m, 1}, {groups, m}}, {{1, 0}});
+  return thread_value({{m, 1}, {groups, m * k}}, {{k, m}});
+}
+// The results of one block lie behind those of the block before; of 4x4, the lanes of block b are 4 * b .. 4 * b + 3.
+NestedLayout mfma_result(std::int64_t m, std::int64_t blocks) {
+  const std::int64_t groups = 64 / m;
+  if (m == 4) return thread_value({{4, 4}, {16, 16}}, {{4, 1}});
+  Digits values{{4, 1}, {m / 4 / groups, 4 * groups}};
+  if (blocks > 1) values.push_back({blocks, m * m});
+  return thread_value({{m, m}, {groups, 4}}, values);
 }
 
 // One block: lane l holds row l % M, k from (l / M) * each on; of the result column l % M, four rows in turn for each group.
@@ -102,6 +109,29 @@ FragmentPlaces mfma_places(std::int64_t m, std::int64_t k) {
   return places;
 }
 
+// Several blocks: lane l holds row l % M of block l / M, all its k. Result register v of lane l: of 32x32 block v / 16, of 16x16
+// block v / 4, placed inside the block as in the forms of one block; of 4x4 row v, column l % 4 of block l / 4.
+Executor mfma_blocks(std::int64_t m, std::int64_t k) {
+  auto multiply = [rows = static_cast<int>(m), depth = static_cast<int>(k)](const Held& a, const Held& b, const Held& c) {
+    const FragmentPlaces::Place place = rows == 4 ? [](int lane, int v) { return std::pair{v, lane % 4}; } : mfma_places(rows, 64 / rows).c;
+    const int of_block = rows == 4 ? 4 : rows * rows / 64;
+    Held d = c;
+    for (int lane = 0; lane < 64; ++lane) {
+      for (int v = 0; v < static_cast<int>(c.at(static_cast<std::size_t>(lane)).size()); ++v) {
+        const int block = rows == 4 ? lane / 4 : v / of_block;
+        const auto [row, column] = place(lane, v % of_block);
+        for (int i = 0; i < depth; ++i) {
+          d[static_cast<std::size_t>(lane)][static_cast<std::size_t>(v)] +=
+              a.at(static_cast<std::size_t>(rows * block + row)).at(static_cast<std::size_t>(i)) *
+              b.at(static_cast<std::size_t>(rows * block + column)).at(static_cast<std::size_t>(i));
+        }
+      }
+    }
+    return d;
+  };
+  return {{}, std::move(multiply), "CDNA3 instruction set, MFMA register layout, blocks", {}};
+}
+
 Result<Payload> mfma(const std::string& name, const Matrix& matrix) {
   const std::string a = mfma_class(matrix.a), b = mfma_class(matrix.b);
   if (matrix.m != matrix.n) return refused(fmt::format("{}: M and N of an MFMA are equal", name));
@@ -113,25 +143,29 @@ Result<Payload> mfma(const std::string& name, const Matrix& matrix) {
         fmt::format("{}: there is no MFMA of {}x{}x{} for {} and {}", name, matrix.m, matrix.n, matrix.k, matrix.a, matrix.b));
   if (matrix.c != (a == "i8" ? "i32" : "f32"))
     return refused(fmt::format("{}: the accumulator is {}, not {}", name, a == "i8" ? "i32" : "f32", matrix.c));
-  if (row->blocks != 1) {
-    return refused(
-        fmt::format("{}: one instruction multiplies {} independent blocks: a lane holds {} values of A and B and {} of C, "
-                    "which the layouts of a single {}x{}x{} tile cannot say",
-                    name, row->blocks, std::max<std::int64_t>(1, row->m * row->k * row->blocks / 64),
-                    row->m * row->m * row->blocks / 64, matrix.m, matrix.n, matrix.k));
-  }
   Payload made = matrix_payload(name, std::string(row->target), matrix, 64, mfma_instruction(*row, matrix));
-  const std::int64_t each = matrix.m * matrix.k / 64, results = matrix.m * matrix.m / 64;
+  made.blocks = row->blocks;
+  const std::int64_t each = matrix.m * matrix.k * row->blocks / 64, results = matrix.m * matrix.m * row->blocks / 64;
   const std::string carrier = row->carrier == "i64" ? "i64" : vector_of(each, row->carrier);
-  made.operands = {
-      in_registers("A", matrix.a, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k), each, carrier),
-      in_registers("B", matrix.b, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k), each, carrier),
-      in_registers("C", matrix.c, matrix.m, matrix.m, mfma_result(matrix.m), results, vector_of(results, matrix.c))};
+  const auto input = [&](const char* which, const std::string& type) {
+    return in_registers(which, type, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k, row->blocks), each, carrier);
+  };
+  made.operands = {input("A", matrix.a), input("B", matrix.b),
+                   in_registers("C", matrix.c, matrix.m, matrix.m, mfma_result(matrix.m, row->blocks), results,
+                                vector_of(results, matrix.c))};
+  for (Operand& operand : made.operands) operand.tile *= row->blocks;
   if (row->target == "cdna4") made.note = "CDNA4 only";
   if (row->types == "bf16" && row->m * row->k == 128)
     made.note = "of CDNA2: the chips of CDNA3 (gfx942) dropped this instruction";
   if (a == "f8" && (matrix.a == "f8E4M3FN" || matrix.b == "f8E4M3FN"))
     made.note = "the chip decides the number format: FNUZ on CDNA3, OCP on CDNA4";
+  if (row->blocks > 1) {
+    made.corrected = {"A", "B", "C"};
+    made.note = fmt::format("{}the public layouts are those of one {}x{}x{} tile; the instruction multiplies {} independent ones",
+                            made.note.empty() ? "" : made.note + "; ", matrix.m, matrix.n, matrix.k, row->blocks);
+    made.executor = mfma_blocks(matrix.m, matrix.k);
+    return made;
+  }
   made.executor = multiply_by(mfma_places(matrix.m, matrix.k), made.mnk, "CDNA3 instruction set, MFMA register layout");
   return made;
 }
@@ -165,9 +199,9 @@ Result<Payload> mfma_scale(const std::string& name, const Matrix& matrix, const 
   Payload made = matrix_payload(name, "cdna4", matrix, 64,
                                 fmt::format("rocdl.mfma.scale.f32.{}x{}x{}.f8f6f4", matrix.m, matrix.n, matrix.k));
   const std::int64_t results = matrix.m * matrix.m / 64;
-  made.operands = {in_registers("A", matrix.a, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k), 32, words_of(32, matrix.a)),
-                   in_registers("B", matrix.b, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k), 32, words_of(32, matrix.b)),
-                   in_registers("C", matrix.c, matrix.m, matrix.m, mfma_result(matrix.m), results, vector_of(results, "f32"))};
+  made.operands = {in_registers("A", matrix.a, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k, 1), 32, words_of(32, matrix.a)),
+                   in_registers("B", matrix.b, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k, 1), 32, words_of(32, matrix.b)),
+                   in_registers("C", matrix.c, matrix.m, matrix.m, mfma_result(matrix.m, 1), results, vector_of(results, "f32"))};
   made.state = scales("i32");
   made.note = "ground truth: none: the order of k in a lane is tied to the scale blocks";
   return made;
@@ -382,16 +416,6 @@ std::vector<Payload> listed_wmma() {
 }
 
 }  // namespace
-
-std::vector<std::string> multi_block_mfmas() {
-  std::vector<std::string> reasons;
-  for (const MfmaRow& row : mfma_rows) {
-    if (row.blocks == 1) continue;
-    const std::string name = fmt::format("cdna3.mfma<{}x{}x{},({},{})->f32>", row.m, row.m, row.k, row.types, row.types);
-    reasons.push_back(matrix_of_name(name, *name_parts(name)).reason().text);
-  }
-  return reasons;
-}
 
 std::vector<Family> rocdl_mma_families() {
   return {{"mfma", "CDNA3 and CDNA4 matrix instructions, 64 lanes, plain and scaled", listed_mfma,

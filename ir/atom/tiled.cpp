@@ -151,6 +151,8 @@ Result<TiledCopy::Part> TiledCopy::partition(std::string_view side, const Nested
 }
 
 Result<TiledMma> TiledMma::make(MmaAtom atom, NestedLayout atoms) {
+  if (atom.payload().blocks != 1)
+    return reason(fmt::format("{} multiplies {} independent tiles at once, not parts of one", atom.payload().name, atom.payload().blocks));
   if (rank(atoms) != 3) return reason(fmt::format("{} does not say how many atoms stand along M, N and K", to_string(atoms)));
   auto vmnk = tiled_product(atom.threads(), atoms);
   if (!vmnk) return vmnk.reason();

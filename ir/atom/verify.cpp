@@ -79,7 +79,7 @@ class StructureCheck {
       return say("tile", operand.name, fmt::format("{} cells for {} values", cells->size(), map.values.size()));
     std::set<std::int64_t> taken;
     for (std::int64_t v = 0; v < cells->size(); ++v) {
-      const std::int64_t at = (*cells)(v);
+      const std::int64_t at = (*cells)(v) + operand.first_cell;
       if (at < 0 || at >= most_cells)
         return say("coverage", operand.name, fmt::format("value {} lies outside the tensor memory", v));
       if (!taken.insert(at).second)
@@ -122,8 +122,11 @@ class StructureCheck {
 
   void check_tiles() {
     const auto [m, n, k] = payload_.mnk;
-    const std::pair<const char*, std::int64_t> tiles[] = {{"A", m * k}, {"B", n * k}, {"C", m * n}};
-    for (const auto& [which, elements] : tiles) {
+    if (payload_.sparsity < 1 || payload_.kept_in_group < 1 || payload_.blocks < 1 || k % (payload_.sparsity * payload_.kept_in_group) != 0)
+      return say("tile", "A", fmt::format("K of {} is no whole number of groups", k));
+    const std::pair<const char*, std::int64_t> tiles[] = {{"A", m * k / payload_.sparsity}, {"B", n * k}, {"C", m * n}};
+    for (const auto& [which, one_block] : tiles) {
+      const std::int64_t elements = one_block * payload_.blocks;
       const Operand* operand = payload_.operand(which);
       if (operand == nullptr)
         say("form", which, "a matrix atom has the operands A, B and C");
@@ -151,11 +154,12 @@ Held handed_out(const Operand& operand, std::uint64_t number) {
   const FlatMap cells =
       operand.cell ? *FlatMap::make(*operand.cell) : *FlatMap::make(*make_layout(IntTuple(map->values.size())));
   std::int64_t last = 0;
-  for (std::int64_t v = 0; v < map->values.size(); ++v) last = std::max(last, cells(v));
+  for (std::int64_t v = 0; v < map->values.size(); ++v) last = std::max(last, cells(v) + operand.first_cell);
   Held held(static_cast<std::size_t>(threads), std::vector<std::uint64_t>(static_cast<std::size_t>(last) + 1));
   for (std::int64_t t = 0; t < threads; ++t) {
     for (std::int64_t v = 0; v < map->values.size(); ++v) {
-      if (cells(v) >= 0) held[static_cast<std::size_t>(t)][static_cast<std::size_t>(cells(v))] = tag(number, (*map)(t, v));
+      const std::int64_t at = cells(v) + operand.first_cell;
+      if (at >= 0) held[static_cast<std::size_t>(t)][static_cast<std::size_t>(at)] = tag(number, (*map)(t, v));
     }
   }
   return held;
@@ -178,7 +182,7 @@ std::optional<std::string> compare(const Operand& operand, const Held& held, con
   for (std::int64_t t = 0; t < threads; ++t) {
     const auto& mine = held[static_cast<std::size_t>(t)];
     for (std::int64_t v = 0; v < map->values.size(); ++v) {
-      const std::int64_t at = cells ? (*cells)(v) : v;
+      const std::int64_t at = cells ? (*cells)(v) + operand.first_cell : v;
       if (at < 0 || at >= static_cast<std::int64_t>(mine.size()))
         return fmt::format("value {} lies outside what the instruction writes", v);
       if (mine[static_cast<std::size_t>(at)] != expected((*map)(t, v)))
@@ -194,20 +198,42 @@ std::vector<Problem> executed_copy(const Payload& payload) {
   return wrong ? std::vector<Problem>{{"ground truth", "dst", *wrong}} : std::vector<Problem>{};
 }
 
-std::vector<Problem> executed_multiply(const Payload& payload) {
+Held multiplied(const Payload& payload) {
+  const auto given = [&](std::string_view which, std::uint64_t number) { return handed_out(*payload.operand(which), number); };
+  if (payload.executor.multiply_scaled)
+    return payload.executor.multiply_scaled(given("A", 1), given("B", 2), given("C", 3), given("SFA", 4), given("SFB", 5));
+  return payload.executor.multiply(given("A", 1), given("B", 2), given("C", 3));
+}
+
+// The product of the tags, element by element of C's tile.
+std::vector<std::uint64_t> expected_product(const Payload& payload) {
   const auto [m, n, k] = payload.mnk;
-  const Held held = payload.executor.multiply(handed_out(*payload.operand("A"), 1), handed_out(*payload.operand("B"), 2),
-                                              handed_out(*payload.operand("C"), 3));
-  std::vector<std::uint64_t> product(static_cast<std::size_t>(m * n));
-  for (std::int64_t col = 0; col < n; ++col) {
-    for (std::int64_t row = 0; row < m; ++row) {
-      std::uint64_t sum = tag(3, row + m * col);
-      for (std::int64_t depth = 0; depth < k; ++depth) sum += tag(1, row + m * depth) * tag(2, col + n * depth);
-      product[static_cast<std::size_t>(row + m * col)] = sum;
+  const std::int64_t stored = k / payload.sparsity;
+  const Operand* scale = payload.operand("SFA");
+  const std::int64_t runs = scale == nullptr ? 1 : scale->tile / m;  // of k, each with a scale factor of its own
+  std::vector<std::uint64_t> product;
+  for (std::int64_t block = 0; block < payload.blocks; ++block) {
+    for (std::int64_t col = 0; col < n; ++col) {
+      for (std::int64_t row = 0; row < m; ++row) {
+        std::uint64_t sum = tag(3, row + m * col + m * n * block);
+        for (std::int64_t s = 0; s < stored; ++s) {
+          const std::int64_t depth = payload.column_of_a(s), run = depth * runs / k;
+          std::uint64_t one = tag(1, row + m * s + m * stored * block) * tag(2, col + n * depth + n * k * block);
+          if (scale != nullptr) one *= tag(4, row + m * run) * tag(5, col + n * run);
+          sum += one;
+        }
+        product.push_back(sum);
+      }
     }
   }
+  return product;
+}
+
+std::vector<Problem> executed_multiply(const Payload& payload) {
+  const Held held = multiplied(payload);
+  const std::vector<std::uint64_t> product = expected_product(payload);
   const auto wrong =
-      compare(*payload.operand("C"), held, [&](std::int64_t index) { return product[static_cast<std::size_t>(index)]; });
+      compare(*payload.operand("C"), held, [&](std::int64_t index) { return product.at(static_cast<std::size_t>(index)); });
   return wrong ? std::vector<Problem>{{"ground truth", "D", *wrong}} : std::vector<Problem>{};
 }
 
@@ -218,7 +244,7 @@ std::vector<Problem> check_structure(const Payload& payload) { return StructureC
 std::vector<Problem> check_against_instruction(const Payload& payload) {
   try {
     if (payload.executor.copy) return executed_copy(payload);
-    if (payload.executor.multiply) return executed_multiply(payload);
+    if (payload.executor.multiply || payload.executor.multiply_scaled) return executed_multiply(payload);
   } catch (const std::out_of_range&) {
     return {{"ground truth", "", "the instruction needs a value that the layouts do not give"}};
   }

@@ -4,6 +4,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/atom/warp_matrix.hpp"
 #include "ir/dtype.hpp"
 #include "ir/kernel/operand_text.hpp"
 #include "ir/kernel/region.hpp"
@@ -258,8 +259,7 @@ class OperandChecker {
   }
   void together(const TcgenLd& op) const {
     tmem_move(op.shape, op.num, op.half, op.dst);
-    const std::set<std::uint16_t> different(op.dst.rows.begin(), op.dst.rows.end());
-    if (different.size() != op.dst.rows.size()) fail(fmt::format("{} names a register twice, so its value is open", to_text(op.dst, buffers_)));
+    different_registers(op.dst);
   }
   void together(const TcgenSt& op) const { tmem_move(op.shape, op.num, op.half, op.src); }
 
@@ -367,6 +367,64 @@ class OperandChecker {
     if (!load && op.bar) fail("a bulk copy to global memory has no barrier object", "cp.async.bulk.commit_group and cp.async.bulk.wait_group");
     if (!load && op.mask) fail("only a bulk copy to shared memory has a mask");
     if (op.bar) barrier_object(*op.bar);
+  }
+
+  // ---- matrices of a warp ----
+
+  void different_registers(const Rows& rows) const {
+    const std::set<std::uint16_t> different(rows.rows.begin(), rows.rows.end());
+    if (different.size() != rows.rows.size()) fail(fmt::format("{} names a register twice, so its value is open", to_text(rows, buffers_)));
+  }
+  void matrix_move(std::uint8_t num, const Rows& registers, const Mem& memory) const {
+    if (num != 1 && num != 2 && num != 4) fail(fmt::format("1, 2 or 4 matrices are moved, not {}", num));
+    if (registers.rows.size() != num) {
+      fail(fmt::format("{} matrices are {} registers a thread, and {} are {}", num, num, to_text(registers, buffers_), registers.rows.size()));
+    }
+    const Buffer& of = buffer(memory.buffer);
+    if (of.space != Space::shared) fail(fmt::format("the rows are in shared memory, and {} is {}", of.name, keyword(of.space)));
+    if (of.dtype == Dtype::mbarrier) fail(fmt::format("'{}' holds mbarriers, which are no data", of.name));
+  }
+  void together(const LdMatrix& op) const {
+    matrix_move(op.num, op.dst, op.src);
+    different_registers(op.dst);
+  }
+  void together(const StMatrix& op) const { matrix_move(op.num, op.src, op.dst); }
+  void together(const MmaSync& op) const {
+    const auto form = atom::warp_mma(op.shape, op.type, op.acc);
+    if (!form) fail(form.reason().text);
+    const atom::WarpMma& mma = **form;
+    const auto check = [&](std::string_view name, const Rows& rows, const atom::Fragment& fragment) {
+      if (static_cast<int>(rows.rows.size()) == fragment.registers) return;
+      fail(fmt::format("{} of {} is {} registers a thread, and {} are {}", name, mma.name, fragment.registers, to_text(rows, buffers_), rows.rows.size()));
+    };
+    check("d", op.d, mma.c);
+    check("a", op.a, mma.a);
+    check("b", op.b, mma.b);
+    check("c", op.c, mma.c);
+    different_registers(op.d);
+  }
+
+  // Integers are summed in s32, everything else in f32: an f16 sum would depend on how K is cut into instructions.
+  void together(const Gemm& op) const {
+    std::vector<std::int64_t> extents[3];
+    const Region* regions[] = {&op.dst, &op.a, &op.b};
+    for (std::size_t i = 0; i < 3; ++i) {
+      no_mbarrier(*regions[i]);
+      extents[i] = constant_extents(*regions[i]);
+      if (extents[i].size() != 2) {
+        fail(fmt::format("{} has {} dimensions; a matrix has two", text(*regions[i]), extents[i].size()), "a single index drops a dimension: stages[i, 0:128, 0:16]");
+      }
+    }
+    const auto shape = [](const std::vector<std::int64_t>& of) { return fmt::format("[{}]", fmt::join(of, ", ")); };
+    if (extents[1][0] != extents[0][0] || extents[2][0] != extents[0][1] || extents[1][1] != extents[2][1]) {
+      fail(fmt::format("d {}, a {} and b {} are no product", shape(extents[0]), shape(extents[1]), shape(extents[2])), "d is [M, N], a [M, K] and b [N, K]");
+    }
+    const Dtype a = buffer(op.a.buffer).dtype, b = buffer(op.b.buffer).dtype, d = buffer(op.dst.buffer).dtype;
+    const bool integers = a == Dtype::s8 || a == Dtype::u8;
+    const bool floats = a == Dtype::f16 || a == Dtype::bf16 || a == Dtype::tf32;
+    if (a != b || (!integers && !floats) || d != (integers ? Dtype::s32 : Dtype::f32)) {
+      fail(fmt::format("{} times {} into {}", name(a), name(b), name(d)), "f16, bf16 or tf32 into f32, s8 or u8 into s32; a and b alike");
+    }
   }
 
   void row_by_row(const Rows& dst, const Value& value) const {

@@ -33,4 +33,15 @@ struct Fill {
                                             Field{"variant", &Fill::variant, Use::modifier}};
 };
 
+// D = A * B' (+ D): A [M, K], B [N, K], D [M, N]. Sums are in f32, or in s32 of integers, in the order of k.
+struct Gemm {
+  Region dst, a, b;
+  Expr accumulate{1};                  // 0: D = A * B'
+  std::optional<std::string> variant;
+  bool operator==(const Gemm&) const = default;
+  static constexpr TileRow row{"gemm", "d = a times the transpose of b, added to d unless accumulate is 0; complete when the statement is."};
+  static constexpr auto fields = std::tuple{Field{"d", &Gemm::dst, Use::update}, Field{"a", &Gemm::a, Use::read}, Field{"b", &Gemm::b, Use::read},
+                                            Field{"accumulate", &Gemm::accumulate, Use::value, true}, Field{"variant", &Gemm::variant, Use::modifier}};
+};
+
 }  // namespace tmemsim

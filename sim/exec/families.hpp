@@ -9,6 +9,7 @@
 #include "ir/ops/tcgen05_ldst.hpp"
 #include "ir/ops/tcgen05_mma.hpp"
 #include "ir/ops/thread.hpp"
+#include "ir/ops/warp_matrix.hpp"
 #include "sim/exec/exec.hpp"
 
 namespace tmemsim::sim {
@@ -61,6 +62,11 @@ Flight issue(const TcgenMma& op, Warp& warp);
 Flight issue(const TcgenCp& op, Warp& warp);
 Flight issue(const TcgenShift& op, Warp& warp);
 Ran execute(const TcgenCommit& op, Warp& warp);
+
+// warp_matrix.cpp
+Ran execute(const LdMatrix& op, Warp& warp);
+Ran execute(const StMatrix& op, Warp& warp);
+Ran execute(const MmaSync& op, Warp& warp);
 
 // bulk.cpp
 Flight issue(const BulkCopy& op, Warp& warp);

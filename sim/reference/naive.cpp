@@ -185,6 +185,33 @@ std::uint64_t naive_encode(Dtype dtype, const Number& number) {
   return encode_double(dtype, std::get<double>(number));
 }
 
+namespace {
+
+float float_of(Dtype dtype, std::uint64_t bits) {
+  if (dtype == Dtype::f16) return static_cast<float>(Eigen::numext::bit_cast<Eigen::half>(static_cast<std::uint16_t>(bits)));
+  if (dtype == Dtype::bf16) return static_cast<float>(Eigen::numext::bit_cast<Eigen::bfloat16>(static_cast<std::uint16_t>(bits)));
+  const auto word = static_cast<std::uint32_t>(dtype == Dtype::tf32 ? bits & ~std::uint64_t{0x1fff} : bits);
+  float value = 0;
+  std::memcpy(&value, &word, sizeof value);
+  return value;
+}
+
+}  // namespace
+
+std::uint64_t naive_dot(Dtype result, Dtype input, std::uint64_t start, const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b) {
+  if (result == Dtype::s32) {
+    const auto value = [&](std::uint64_t bits) {
+      return input == Dtype::s8 ? std::int64_t{static_cast<std::int8_t>(bits)} : static_cast<std::int64_t>(bits & 0xff);
+    };
+    auto sum = static_cast<std::uint32_t>(start);
+    for (std::size_t k = 0; k < a.size(); ++k) sum += static_cast<std::uint32_t>(value(a[k]) * value(b[k]));
+    return sum;
+  }
+  float sum = float_of(Dtype::f32, start);
+  for (std::size_t k = 0; k < a.size(); ++k) sum = std::fma(float_of(input, a[k]), float_of(input, b[k]), sum);
+  return bits_of<std::uint32_t>(sum);
+}
+
 std::uint32_t rank_of(const Launch& launch, std::uint32_t cta) {
   const std::uint32_t x = cta % launch.grid[0], y = cta / launch.grid[0] % launch.grid[1], z = cta / launch.grid[0] / launch.grid[1];
   return x % launch.cluster[0] + launch.cluster[0] * (y % launch.cluster[1] + launch.cluster[1] * (z % launch.cluster[2]));

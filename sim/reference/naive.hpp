@@ -25,6 +25,10 @@ std::vector<Point> naive_places(const Buffer& buffer, std::int64_t x);
 // a search through all values for the narrow floats (which saturate).
 std::uint64_t naive_encode(Dtype dtype, const Number& number);
 
+// start + sum over k of a[k] * b[k], all as bits. Into f32: products are exact, each sum is rounded, in the order of k; tf32
+// inputs lose their low 13 bits. Into s32: wraps.
+std::uint64_t naive_dot(Dtype result, Dtype input, std::uint64_t start, const std::vector<std::uint64_t>& a, const std::vector<std::uint64_t>& b);
+
 // One thread: what the coordinates in an expression stand for.
 struct Thread {
   std::uint32_t cta = 0;  // in the grid

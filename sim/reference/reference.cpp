@@ -1,7 +1,9 @@
 #include "sim/reference/reference.hpp"
 
 #include <algorithm>
+#include <array>
 #include <optional>
+#include <set>
 #include <utility>
 
 #include "ir/tcgen05.hpp"
@@ -57,6 +59,7 @@ class Interpreter {
       if (const auto* copy = std::get_if<Copy>(&lowered->origin)) move(instance, copy->dst, copy->src);
       if (const auto* copy = std::get_if<CopyAsync>(&lowered->origin)) move(instance, copy->dst, copy->src);
       if (const auto* fill = std::get_if<Fill>(&lowered->origin)) this->fill(instance, *fill);
+      if (const auto* gemm = std::get_if<Gemm>(&lowered->origin)) multiply(instance, *gemm);
     } else if (const auto* op = std::get_if<MachineOps::Any>(&instance.stmt->node)) {
       if (instance.stmt->means) {
         move(instance, instance.stmt->means->dst, instance.stmt->means->src);
@@ -83,6 +86,78 @@ class Interpreter {
     std::vector<std::vector<Element>> values;
     for (const Piece& piece : *pieces) values.emplace_back(elements_of(kernel_, piece.dst).size(), value);
     store(*pieces, values);
+  }
+
+  // ---- products ----
+
+  // The boxes of one group of threads that share all three tensors.
+  struct Product {
+    Thread thread;
+    Box d, a, b;
+    std::size_t rows = 1;  // M
+    bool accumulate = false;
+  };
+
+  void multiply(const Instance& instance, const Gemm& gemm) {
+    const auto products = products_of(instance, gemm);
+    if (!products) return forget_destination(instance, gemm.dst);
+    std::vector<Piece> pieces;
+    std::vector<std::vector<Element>> values;  // all are computed before the first is stored
+    for (const Product& product : *products) {
+      pieces.push_back({product.thread, product.d, std::nullopt});
+      values.push_back(multiplied(product));
+    }
+    store(pieces, values);
+  }
+
+  std::optional<std::vector<Product>> products_of(const Instance& instance, const Gemm& gemm) {
+    const auto found = where_.find(instance.stmt);
+    if (found == where_.end() || !instance.complete || found->second.elect) return std::nullopt;
+    std::vector<Product> products;
+    std::set<std::array<std::uint32_t, 3>> units;
+    bool fits = true;
+    for (std::uint32_t warp = 0; warp < kernel_.launch.warps; ++warp) {
+      for_each_thread(instance.cta, warp, lanes_of(found->second, instance.cta, warp), [&](const Thread& thread) {
+        const std::array unit{storage_.unit(gemm.dst.buffer, thread.tid), storage_.unit(gemm.a.buffer, thread.tid), storage_.unit(gemm.b.buffer, thread.tid)};
+        if (!fits || !units.insert(unit).second) return;
+        const auto d = naive_box(kernel_, gemm.dst, thread, instance.loop), a = naive_box(kernel_, gemm.a, thread, instance.loop),
+                   b = naive_box(kernel_, gemm.b, thread, instance.loop);
+        const auto accumulate = naive_value(kernel_, gemm.accumulate, thread, instance.loop);
+        fits = d && a && b && accumulate;
+        if (fits) products.push_back({thread, *d, *a, *b, rows_of(gemm.dst, *d), *accumulate != 0});
+      });
+    }
+    if (!fits) return std::nullopt;
+    return products;
+  }
+
+  std::vector<Element> multiplied(const Product& product) {
+    const auto tensor = [&](const Box& box) -> const Tensor& { return storage_.of(box.buffer, product.thread); };
+    const Tensor &d = tensor(product.d), &a = tensor(product.a), &b = tensor(product.b);
+    const std::vector<std::int64_t> d_at = elements_of(kernel_, product.d), a_at = elements_of(kernel_, product.a), b_at = elements_of(kernel_, product.b);
+    const std::size_t n = d_at.size() / product.rows, k = a_at.size() / product.rows;
+    std::vector<Element> results;
+    for (std::size_t i = 0; i < d_at.size(); ++i) {
+      const auto old = static_cast<std::size_t>(d_at[i]);
+      Element result{product.accumulate ? d.bits[old] : 0, !product.accumulate || d.known[old]};
+      std::vector<std::uint64_t> left, right;
+      for (std::size_t depth = 0; depth < k; ++depth) {
+        const auto x = static_cast<std::size_t>(a_at[i / n * k + depth]), y = static_cast<std::size_t>(b_at[i % n * k + depth]);
+        left.push_back(a.bits[x]);
+        right.push_back(b.bits[y]);
+        result.known = result.known && a.known[x] && b.known[y];
+      }
+      result.bits = naive_dot(kernel_.buffers[product.d.buffer].dtype, kernel_.buffers[product.a.buffer].dtype, result.bits, left, right);
+      results.push_back(result);
+    }
+    return results;
+  }
+
+  // Of the first dimension that the region keeps.
+  static std::size_t rows_of(const Region& region, const Box& box) {
+    std::size_t dimension = 0;
+    while (!region.box.empty() && !region.box[dimension].hi) ++dimension;
+    return static_cast<std::size_t>(box.end[dimension] - box.begin[dimension]);
   }
 
   std::vector<Element> read(const Piece& piece) {

@@ -144,12 +144,22 @@ void count(const PayloadRef& atom, Count& total) {
       else
         FAIL_CHECK(atom->name << " cells: " << to_string(wrong) << " is not found");
     });
+    for (const std::int64_t step : {-1, 1}) {
+      Payload changed = *atom;
+      changed.operands[k].first_cell += step;
+      ++total.wrong;
+      if (!verify(changed).empty())
+        ++total.found;
+      else
+        FAIL_CHECK(atom->name << " cells: first one " << step << " further is not found");
+    }
   }
 }
 
 // Large forms of a family have the layout of the small ones; they are checked, but not mutated.
 bool is_small(const Payload& payload) {
-  if (payload.kind == Kind::mma) return payload.mnk[0] * payload.mnk[1] * payload.mnk[2] <= 64 * 64 * 32;
+  const bool scaled = payload.operand("SFA") != nullptr && payload.sparsity == 1 && payload.operand("A")->place != Place::tmem;
+  if (payload.kind == Kind::mma) return payload.mnk[0] * payload.mnk[1] * payload.mnk[2] <= (scaled ? 128 * 64 * 64 : 64 * 64 * 32);
   return payload.operands[0].tile <= 8192;
 }
 

@@ -1,11 +1,13 @@
 // The contract of atoms: structural checks, value widths, state, names.
 #include <algorithm>
+#include <set>
 
 #include "ir/atom/families.hpp"
 #include "ir/atom/flat_map.hpp"
 #include "ir/atom/register_fields.hpp"
 #include "ir/atom/rows.hpp"
 #include "ir/atom/verify.hpp"
+#include "ir/op_list.hpp"
 #include "tests/catch.hpp"
 
 using namespace tmemsim;
@@ -177,7 +179,7 @@ TEST_CASE("State: fields are typed, set one after the other, and required ones a
 }
 
 TEST_CASE("Names: what no row allows is refused with the rule") {
-  CHECK_THAT(reason_of("cdna3.mfma<32x32x4,(f16,f16)->f32>"), tests::contains("2 independent blocks"));
+  CHECK(reason_of("cdna3.mfma<32x32x4,(f16,f16)->f32>") == "accepted");
   CHECK(reason_of("!fly_rocdl.cdna3.mfma<32x32x8, (f16, f16) -> f32>") == "accepted");
   CHECK_THAT(reason_of("gfx1250.wmma_scale<16x16x128,(f8E5M2,f8E5M2)->f32,blockSize=8>"), tests::contains("16 or 32"));
   CHECK_THAT(reason_of("gfx1250.wmma<16x16x32,(f16,f16)->f32,signA=true>"), tests::contains("integer inputs"));
@@ -195,7 +197,112 @@ TEST_CASE("Names: what no row allows is refused with the rule") {
     INFO(odd);
     CHECK(reason_of(odd) != "accepted");
   }
-  CHECK(multi_block_mfmas().size() == 9);
+}
+
+TEST_CASE("MFMA with several blocks: the corrected rows, against the block counts of the instruction set") {
+  struct Row {
+    const char* name;
+    int m, k, blocks, a_values, c_values;
+  };
+  // A and B: M * K * blocks / 64 values a lane; C: M * M * blocks / 64.
+  const Row rows[] = {{"cdna3.mfma<32x32x1,(f32,f32)->f32>", 32, 1, 2, 1, 32},    {"cdna3.mfma<16x16x1,(f32,f32)->f32>", 16, 1, 4, 1, 16},
+                      {"cdna3.mfma<4x4x1,(f32,f32)->f32>", 4, 1, 16, 1, 4},       {"cdna3.mfma<32x32x4,(f16,f16)->f32>", 32, 4, 2, 4, 32},
+                      {"cdna3.mfma<16x16x4,(f16,f16)->f32>", 16, 4, 4, 4, 16},    {"cdna3.mfma<4x4x4,(f16,f16)->f32>", 4, 4, 16, 4, 4},
+                      {"cdna3.mfma<32x32x2,(bf16,bf16)->f32>", 32, 2, 2, 2, 32},  {"cdna3.mfma<16x16x2,(bf16,bf16)->f32>", 16, 2, 4, 2, 16},
+                      {"cdna3.mfma<4x4x2,(bf16,bf16)->f32>", 4, 2, 16, 2, 4}};
+  for (const Row& row : rows) {
+    const Payload payload = named(row.name);
+    INFO(row.name);
+    CHECK(payload.blocks == row.blocks);
+    CHECK(payload.corrected == std::vector<std::string>{"A", "B", "C"});
+    CHECK(payload.operand("A")->register_bits == row.a_values * payload.operand("A")->bits);
+    CHECK(payload.operand("C")->register_bits == row.c_values * 32);
+    CHECK(verify(payload).empty());
+  }
+  // Lane 20 of 16x16x4 f16 holds row 4 of block 1; register 6 of its result is row 4 + 2, column 4 of block 1.
+  const Payload one = named("cdna3.mfma<16x16x4,(f16,f16)->f32>");
+  CHECK((*ThreadValueMap::make(one.operand("A")->layout))(20, 3) == 4 + 16 * 3 + 64);
+  CHECK((*ThreadValueMap::make(one.operand("C")->layout))(20, 6) == 6 + 16 * 4 + 256);
+}
+
+TEST_CASE("tcgen05.mma: sparse, block-scaled, A in tensor memory; cells by the formulas of the data paths") {
+  const auto cell = [](const Payload& payload, const char* which, std::int64_t value) {
+    const Operand& of = *payload.operand(which);
+    const std::int64_t at = (*FlatMap::make(*of.cell))(value) + of.first_cell;
+    return std::pair{at / of.cells_in_row, at % of.cells_in_row};  // lane, column in elements
+  };
+  // A pair, M = 128: rows 0..63 in the even CTA. Sparse is layout C (16 rows a quadrant), dense layout B (N cut in two).
+  const Payload sparse = named("tcgen05.mma.sp.cta_group::2.kind::f16.m128n64k32");
+  const auto map = *ThreadValueMap::make(sparse.operand("C")->layout);
+  for (std::int64_t v = 0; v < map.values.size(); ++v) {
+    const std::int64_t row = map(0, v) % 128, column = map(0, v) / 128;
+    CHECK(cell(sparse, "C", v) == std::pair{32 * (row / 16) + row % 16, column});
+    CHECK(map(1, v) == map(0, v) + 64);
+  }
+  CHECK(sparse.operand("A")->tile == 128 * 16);
+  CHECK(sparse.operand("B")->tile == 64 * 32);
+  // Scale factors: lane x % 32 of every quadrant, column x / 32, byte j.
+  const Payload scaled = named("tcgen05.mma.cta_group::1.kind::mxf4nvf4.scale_vec::4X.m128n256k64");
+  for (const char* which : {"SFA", "SFB"}) {
+    const Operand& of = *scaled.operand(which);
+    const auto factors = *ThreadValueMap::make(of.layout);
+    CHECK(of.replication == 4);
+    for (std::int64_t v = 0; v < factors.values.size(); ++v) {
+      const std::int64_t x = factors(0, v) % of.rows, run = factors(0, v) / of.rows;
+      const auto [lane, byte] = cell(scaled, which, v);
+      CHECK(lane % 32 == x % 32);
+      CHECK(byte == 4 * (x / 32) + run);
+    }
+  }
+  // A in tensor memory, M = 64: in the lanes of D.
+  const Payload placed = named("tcgen05.mma.cta_group::1.kind::tf32.m64n64k8.a_tmem");
+  const auto a = *ThreadValueMap::make(placed.operand("A")->layout);
+  for (std::int64_t v = 0; v < a.values.size(); ++v)
+    CHECK(cell(placed, "A", v) == std::pair{32 * (a(0, v) % 64 / 16) + a(0, v) % 16, a(0, v) / 64});
+  CHECK(named("tcgen05.mma.cta_group::2.kind::f16.m128n64k16.a_tmem").operand("A")->replication == 2);
+
+  CHECK_THAT(reason_of("tcgen05.mma.ws.cta_group::1.kind::f16.m32n64k16.a_tmem"), tests::contains("not settled"));
+  CHECK_THAT(reason_of("tcgen05.mma.cta_group::1.kind::mxf4.scale_vec::4X.m128n64k64"), tests::contains("2 scale factors"));
+  CHECK_THAT(reason_of("tcgen05.mma.cta_group::1.kind::mxf8f6f4.scale_vec::1X.m64n64k32"), tests::contains("M is 128"));
+  CHECK_THAT(reason_of("tcgen05.mma.sp.cta_group::2.kind::mxf4.scale_vec::2X.m128n64k128"), tests::contains("M is 256"));
+  CHECK_THAT(reason_of("tcgen05.mma.cta_group::1.kind::mxf4.scale_vec::2X.m128n64k96"), tests::contains("K = 96"));
+  CHECK_THAT(reason_of("tcgen05.mma.cta_group::1.kind::f16.scale_vec::1X.m128n64k16"), tests::contains("no scale factors"));
+  CHECK_THAT(reason_of("tcgen05.mma.cta_group::1.kind::mxf8f6f4.scale_vec::1X.m128n40k32"), tests::contains("no layout"));
+  CHECK_THAT(reason_of("tcgen05.mma.sp.cta_group::1.kind::f16.m128n64k16"), tests::contains("K is 32"));
+}
+
+TEST_CASE("tcgen05.cp: pairs and widening") {
+  const Payload widened = named("tcgen05.cp.128x128b.b8x16.b4x16_p64");
+  const Operand &src = *widened.operand("src"), &dst = *widened.operand("dst");
+  const FlatMap from = *FlatMap::make(*src.cell), to = *FlatMap::make(*dst.cell);
+  // Bit b of element e of row r: 4 bits packed in the first 8 bytes of the row's 16, then in bits 2 to 5 of byte e of its lane.
+  for (std::int64_t r : {0, 5, 127}) {
+    for (std::int64_t e = 0; e < 16; ++e) {
+      for (std::int64_t b = 0; b < 4; ++b) {
+        const std::int64_t value = 64 * r + 4 * e + b;
+        CHECK(from(value) == 128 * r + 4 * e + b);
+        CHECK(to(value) + dst.first_cell == 128 * r + 8 * e + 2 + b);
+      }
+    }
+  }
+  CHECK(named("tcgen05.cp.cta_group::2.64x128b.warpx2::02_13").operand("dst")->replication == 2);
+  CHECK(to_string(named("tcgen05.cp.cta_group::2.128x256b").threads) == "2:1");
+  CHECK_THAT(reason_of("tcgen05.cp.64x128b"), tests::contains("no atom"));
+  CHECK(named("tcgen05.ld.red.32x32b.x8.max.abs.NaN.f32").operand("dst")->register_bits == 256);
+  CHECK_THAT(reason_of("tcgen05.ld.red.32x32b.x1.min.f32"), tests::contains("num at least 2"));
+  CHECK_THAT(reason_of("tcgen05.ld.red.32x32b.x2.min.abs.u32"), tests::contains("with f32"));
+}
+
+TEST_CASE("An atom names the operation of the kernel that it is") {
+  std::set<std::string> named_by_atoms, operations;
+  for (const Row& row : MachineOps::rows) operations.insert(std::string(row.name));
+  for (const PayloadRef& atom : all_atoms()) {
+    if (atom->operation.empty()) continue;
+    INFO(atom->name);
+    CHECK(operations.count(atom->operation) == 1);
+    named_by_atoms.insert(atom->operation);
+  }
+  CHECK(named_by_atoms == std::set<std::string>{"ld", "st", "ldmatrix", "stmatrix", "mma.sync", "tcgen05.ld", "tcgen05.st", "tcgen05.cp", "tcgen05.mma"});
 }
 
 TEST_CASE("Registers of tcgen05.ld and st: one field a register, two when packed, all cells once") {

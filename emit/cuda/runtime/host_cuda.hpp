@@ -6,6 +6,7 @@
 #pragma once
 
 #include <array>
+#include <cmath>
 #include <condition_variable>
 #include <cstdint>
 #include <cstdio>
@@ -69,6 +70,7 @@ class Meeting {
 struct Warp {
   std::mutex mutex;
   std::map<uint32_t, Meeting> meetings;  // by mask
+  uint32_t shown[32][16] = {};           // registers that the lanes show each other, between two meetings
   Meeting& meeting(uint32_t mask) {
     const std::lock_guard<std::mutex> lock(mutex);
     return meetings[mask];
