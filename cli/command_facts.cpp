@@ -8,46 +8,18 @@
 #include "cli/output.hpp"
 #include "ir/atomic_file.hpp"
 #include "ir/diagnostic.hpp"
-#include "ir/profile.hpp"
 #include "ir/scenario/ops_text.hpp"
 #include "ir/scenario/scenario.hpp"
 #include "ir/verdict.hpp"
 #include "lower/lower.hpp"
+#include "report/explain.hpp"
 
 namespace tmemsim::cli {
 namespace {
 
-std::string verdict_list() {
-  std::string text;
-  for (const VerdictFacts& facts : verdict_table()) text += fmt::format("{:<20} {}\n", facts.id, facts.meaning);
-  return text + "\ntmemsim explain VERDICT tells the rule and how to fix it.\n";
-}
-
-// The scenarios that show a verdict, where they lie at hand.
-std::string examples_of(std::string_view id) {
-  const std::string wrong = fmt::format("scenarios/verdicts/{}.yaml", id), right = fmt::format("scenarios/verdicts/{}.fixed.yaml", id);
-  std::error_code ignored;
-  if (!std::filesystem::exists(wrong, ignored) || !std::filesystem::exists(right, ignored)) return {};
-  return fmt::format("  wrong    {}\n  right    {}\n", wrong, right);
-}
-
-std::string explained(const VerdictFacts& facts) {
-  std::string text = fmt::format("{}: {}\n\n", facts.id, facts.meaning);
-  text += fmt::format("  rule     {}\n", facts.rule);
-  text += fmt::format("  source   {}\n", facts.section == "tool" ? "a rule of this tool" : fmt::format("PTX ISA {}", facts.section));
-  text += fmt::format("  fix      {}\n", facts.fix);
-  text += fmt::format("  severity {} (strict), {} (lenient)\n", name(severity_of(facts.verdict, Profile::strict())),
-                      name(severity_of(facts.verdict, Profile::lenient())));
-  if (facts.decided_by) {
-    const SwitchFacts& decides = switch_table()[static_cast<std::size_t>(*facts.decided_by)];
-    text += fmt::format("  switch   --set {}={}: {}\n", decides.name, fmt::join(decides.values, "|"), decides.meaning);
-  }
-  return text + examples_of(facts.id);
-}
-
 std::string explain(const std::string& asked) {
-  if (asked.empty()) return verdict_list();
-  if (const auto verdict = verdict_named(asked)) return explained(facts(*verdict));
+  if (asked.empty()) return report::verdict_list();
+  if (const auto verdict = verdict_named(asked)) return report::explain(*verdict);
   std::vector<std::string_view> ids;
   for (const VerdictFacts& facts : verdict_table()) ids.push_back(facts.id);
   const std::string near = closest(asked, ids);

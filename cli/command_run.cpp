@@ -8,6 +8,7 @@
 #include "cli/output.hpp"
 #include "cli/pipeline.hpp"
 #include "report/json.hpp"
+#include "report/sarif.hpp"
 #include "report/status.hpp"
 #include "report/text.hpp"
 
@@ -34,6 +35,8 @@ class Runner {
     for (const std::string& file : command_.files) run_file(file);
     if (results_ > 1 && command_.format == "text")
       output_.add(fmt::format("{} runs, {} as expected\n", results_, expected_));
+    if (command_.format == "sarif") output_.add(report::sarif(kept_, version));
+    if (command_.format == "junit") output_.add(report::junit(kept_));
     output_.close();
     return report::exit_code(codes_);
   }
@@ -57,6 +60,7 @@ class Runner {
     options.values = command_.values;
     options.no_expect = command_.no_expect;
     options.werror = command_.werror;
+    options.worksheets = command_.explain;
     options.after_run = [&](const Program& program, const sim::Outcome& outcome) {
       if (!command_.values) return;
       write_out_files(program, outcome.image);
@@ -74,7 +78,9 @@ class Runner {
     codes_.push_back(result.exit_code);
     ++results_;
     expected_ += result.as_expected;
-    if (command_.format == "json") {
+    if (command_.format == "sarif" || command_.format == "junit") {
+      kept_.push_back(result);  // one document for all
+    } else if (command_.format == "json") {
       output_.add(report::json(result) + "\n");
     } else if (result.status == report::Status::error) {
       fmt::print(stderr, "{}\n", result.reason);
@@ -86,6 +92,7 @@ class Runner {
   const RunCommand& command_;
   Output output_;
   std::vector<Save> saves_;
+  std::vector<report::RunResult> kept_;
   std::vector<int> codes_;
   std::size_t results_ = 0, expected_ = 0;
 };
@@ -96,8 +103,8 @@ void add_common(CLI::App& app, RunCommand& command) {
   add_options(app, command.simulation);
   app.add_flag("--no-expect", command.no_expect, "Leave the scenario's `expect` aside");
   app.add_flag("--werror", command.werror, "With --no-expect: a warning fails, too");
-  app.add_flag("--explain", command.explain, "Show notes, too");
-  add_format(app, command.format);
+  app.add_flag("--explain", command.explain, "Show notes, too, and of each finding the worksheet of the storage: who uses it, how it is handed over");
+  add_format(app, command.format, {"text", "json", "sarif", "junit"});
   add_output(app, command.output, "Write the answer to a file");
 }
 
@@ -111,6 +118,7 @@ void add_run(CLI::App& app, Chosen& chosen) {
   run_app->add_option("--print", run->print, "Show a region of a buffer at the end; may be repeated")->allow_extra_args(false)->type_name("REGION");
   add_examples(*run_app, {"tmemsim run scenarios/seeds/smem_roundtrip_f32.yaml", "tmemsim run scenarios/lessons/*.yaml",
                           "tmemsim run scenarios/verdicts/raw-st.yaml --format json",
+                          "tmemsim run --explain scenarios/verdicts/raw-st.yaml", "tmemsim run scenarios/seeds/*.yaml --format junit -o report.xml",
                           "tmemsim run scenarios/seeds/tmem_roundtrip_f16.yaml --policy random --seed 7 --save B=B.npy --print \"B[0:2, 0:8]\""});
   run_app->callback([&chosen, run] { chosen = [run] { return Runner(*run).run(); }; });
 
@@ -118,7 +126,7 @@ void add_run(CLI::App& app, Chosen& chosen) {
   check->values = false;
   CLI::App* check_app = app.add_subcommand("check", "Look for broken rules only: values are not compared, files not written");
   add_common(*check_app, *check);
-  add_examples(*check_app, {"tmemsim check scenarios/verdicts/raw-st.yaml", "tmemsim check --profile lenient scenarios/lessons/life_cycle.yaml"});
+  add_examples(*check_app, {"tmemsim check scenarios/verdicts/raw-st.yaml", "tmemsim check scenarios/verdicts/raw-st.yaml --format sarif", "tmemsim check --profile lenient scenarios/lessons/life_cycle.yaml"});
   check_app->callback([&chosen, check] { chosen = [check] { return Runner(*check).run(); }; });
 }
 

@@ -9,6 +9,8 @@ class App;
 
 namespace tmemsim::cli {
 
+inline constexpr const char* version = "0.1.0";
+
 using Chosen = std::function<int()>;  // does the work; the result is the exit code
 
 void add_run(CLI::App& app, Chosen& chosen);      // run, check

@@ -33,7 +33,7 @@ Diagnostic usage_error(const CLI::App& app, const CLI::ParseError& error, int ar
 
 void describe(CLI::App& app, Chosen& chosen) {
   app.require_subcommand(1);
-  app.set_version_flag("--version", "tmemsim 0.1.0", "Print the version and exit");
+  app.set_version_flag("--version", std::string("tmemsim ") + version, "Print the version and exit");
   add_run(app, chosen);
   add_lower(app, chosen);
   add_emit(app, chosen);

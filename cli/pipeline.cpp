@@ -8,6 +8,7 @@
 #include "report/compare.hpp"
 #include "report/status.hpp"
 #include "report/text.hpp"
+#include "report/worksheet.hpp"
 #include "sim/reference/reference.hpp"
 
 namespace tmemsim::cli {
@@ -77,8 +78,11 @@ report::RunResult run_scenario(const Scenario& scenario, const std::string& file
 
     const auto machine = std::make_shared<const Kernel>(kernel_after("lower", scenario));
     const Program program = decode(machine);
-    const sim::Outcome outcome = sim::run(program, how, options.observer);
+    report::EventLog log;
+    const sim::Outcome outcome = sim::run(program, how, options.worksheets ? &log : options.observer);
     take(result, outcome);
+    if (options.worksheets)
+      for (const Finding& finding : outcome.findings) result.worksheets.push_back(report::worksheet(*machine, log, finding));
     if (options.values) compare(result, program, outcome, scenario, options.no_expect);
     if (options.after_run) options.after_run(program, outcome);
   } catch (const lower::Refused& refused) {

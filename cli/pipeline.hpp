@@ -16,6 +16,7 @@ namespace tmemsim::cli {
 struct PipelineOptions {
   bool values = true;      // compare values (run); without: only the rules (check)
   bool no_expect = false, werror = false;
+  bool worksheets = false;  // fill in one for each finding; not together with an observer
   sim::Observer* observer = nullptr;
   std::function<void(const Program&, const sim::Outcome&)> after_run;  // sees the memory that the run leaves
 };

@@ -17,3 +17,29 @@ function(tmemsim_embed target name file)
        CONTENT "namespace tmemsim::emit {\nextern const char* const ${name};\nconst char* const ${name} =\n${pieces};\n}  // namespace tmemsim::emit\n")
   target_sources(${target} PRIVATE ${output})
 endfunction()
+
+# tmemsim_embed_folder(TARGET NAME FOLDER PATTERN): the files of a folder as the table report::NAME of report/embedded.hpp, in
+# order of their names.
+function(tmemsim_embed_folder target name folder pattern)
+  file(GLOB files CONFIGURE_DEPENDS ${folder}/${pattern})
+  list(SORT files)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${files})
+  set(rows "")
+  foreach(path IN LISTS files)
+    file(READ ${path} text)
+    cmake_path(GET path FILENAME file)
+    string(APPEND rows "    {\"${file}\", R\"embedded(${text})embedded\"},\n")
+  endforeach()
+  set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded/${name}.cpp)
+  file(CONFIGURE OUTPUT ${output} @ONLY CONTENT "#include \"report/embedded.hpp\"
+
+namespace tmemsim::report {
+namespace {
+constexpr EmbeddedFile table[]{
+${rows}};
+}  // namespace
+std::span<const EmbeddedFile> ${name}() { return table; }
+}  // namespace tmemsim::report
+")
+  target_sources(${target} PRIVATE ${output})
+endfunction()

@@ -47,6 +47,7 @@ struct RunResult {
   std::optional<SourceLoc> unsupported_at;
 
   std::vector<Finding> findings;
+  std::vector<std::string> worksheets;        // of each finding, where they were asked for (report/worksheet.hpp)
   bool all_schedules = false;
   std::vector<std::pair<Ref, Ref>> unordered;
   std::uint64_t steps = 0;
@@ -58,6 +59,7 @@ struct RunResult {
   Status status = Status::clean;
   std::string reason;                         // of unsupported or error
   bool as_expected = true;
+  bool expectations_count = true;             // false: `expect` is left aside
   std::vector<std::string> unmet;             // expectations that did not come true, one sentence each
   int exit_code = 0;
 

@@ -147,6 +147,7 @@ std::vector<std::string> unmatched(std::span<const Finding> findings, std::span<
 
 void judge(RunResult& run, const Expect& expect, const JudgeOptions& options) {
   run.unmet.clear();
+  run.expectations_count = !options.no_expect;
   decide_status(run, !options.no_expect && (!expect.equal.empty() || !expect.cells.empty() || !expect.registers.empty()));
   if (options.no_expect) {
     const bool warned = options.werror && has(run.findings, Severity::warning);

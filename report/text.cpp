@@ -22,6 +22,7 @@ class Page {
   }
 
   void line(std::string_view words) { text_ += fmt::format("{}\n", words); }
+  void text(std::string_view lines) { text_ += lines; }
 
   // "file:3:7: " or "" when it is unknown.
   std::string location(SourceLoc at) const {
@@ -95,7 +96,7 @@ std::string place_text(const Place& place) {
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
-void write_finding(Page& page, const Finding& finding) {
+void write_finding(Page& page, const Finding& finding, const std::string& worksheet) {
   const Ink ink = ink_of(finding.severity);
   page.line(fmt::format("{}{} {}", page.location(finding.at.at), page.inked(ink, fmt::format("{}: {}:", name(finding.severity), id(finding.verdict))),
                         page.inked(Ink::bold, finding.message)));
@@ -106,6 +107,7 @@ void write_finding(Page& page, const Finding& finding) {
   page.field("rule", finding.section.empty() || finding.section == "tool" ? finding.rule : fmt::format("{} [PTX ISA {}]", finding.rule, finding.section));
   page.field("fix", finding.fix);
   if (finding.profile_switch) page.field("switch", fmt::format("{}={}", finding.profile_switch->first, finding.profile_switch->second));
+  page.text(worksheet);
   page.line("");
 }
 
@@ -221,8 +223,9 @@ std::string text(const RunResult& run, const TextOptions& options) {
     page.line(run.reason);
     return std::move(page).take();
   }
-  for (const Finding& finding : run.findings)
-    if (finding.severity != Severity::note || options.notes) write_finding(page, finding);
+  for (std::size_t i = 0; i < run.findings.size(); ++i)
+    if (run.findings[i].severity != Severity::note || options.notes)
+      write_finding(page, run.findings[i], i < run.worksheets.size() ? run.worksheets[i] : std::string());
   if (const Mismatch* mismatch = run.mismatch())
     write_mismatch(page, *mismatch, mismatch == (run.stated.first ? &*run.stated.first : nullptr) ? run.stated.differing : run.reference.differing);
   write_unordered(page, run);

@@ -61,7 +61,8 @@ class BufferReader {
     if (const Node* layout = mapping.find("layout")) buffer.layout = layout_of(*layout, mapping.what());
     if (const Node* offset = mapping.find("offset"))
       buffer.offset = reader_.integer(*offset, "'offset' of " + mapping.what(), 0, most_offset);
-    if (const Node* col = mapping.find("col")) buffer.column = reader_.integer(*col, "'col' of " + mapping.what(), 0, 511);
+    // A plan past the last column is the verdict alloc-capacity, not bad input.
+    if (const Node* col = mapping.find("col")) buffer.column = reader_.integer(*col, "'col' of " + mapping.what(), 0, 65535);
     if (const Node* out = mapping.find("out")) buffer.out = read_npy_path(reader_, *out, "'out' of " + mapping.what(), folder_);
     if (const Node* init = mapping.find("init")) read_init(*init, mapping.what(), buffer);
     return buffer;

@@ -9,6 +9,7 @@
 #include <algorithm>
 #include <bit>
 #include <cstring>
+#include <vector>
 
 #include "sim/exec/families.hpp"
 #include "sim/exec/operand.hpp"
@@ -33,8 +34,26 @@ struct Side {
   const Buffer* buffer = nullptr;
   BufferId id = 0;
   std::int64_t first = 0, count = 0;
+  std::vector<std::int64_t> order;  // of each element, where it begins; empty where they follow each other
   std::int64_t base() const { return owner ? buffer->offset.value_or(0) : 0; }
 };
+
+// Whether elements of `width` bits that begin at these bytes follow each other, and whether they fill one block in whatever order.
+bool follow_each_other(const std::vector<std::int64_t>& byte, int width) {
+  for (std::size_t i = 0; i < byte.size(); ++i)
+    if (byte[i] != byte.front() + static_cast<std::int64_t>(i) * width / 8) return false;
+  return true;
+}
+bool fill_one_block(const std::vector<std::int64_t>& byte, std::int64_t first, int width) {
+  if (width < 8) return false;  // several elements a byte
+  std::vector<bool> filled(byte.size(), false);
+  for (const std::int64_t each : byte) {
+    const auto slot = static_cast<std::size_t>((each - first) / (width / 8));
+    if ((each - first) % (width / 8) != 0 || slot >= filled.size() || filled[slot]) return false;
+    filled[slot] = true;
+  }
+  return true;
+}
 
 std::optional<Side> side_of(Warp& warp, const Region& region) {
   const Warp::Start start = warp.start_of(region);
@@ -46,14 +65,13 @@ std::optional<Side> side_of(Warp& warp, const Region& region) {
   side.memory = side.owner ? &side.owner->shared : &warp.machine.global[region.buffer];
   const std::vector<std::int64_t> byte = region_bytes(*side.buffer, warp.plan(region), start.element);
   const int width = bits(side.buffer->dtype);
-  side.first = byte.front();
+  side.first = *std::min_element(byte.begin(), byte.end());
   side.count = static_cast<std::int64_t>(byte.size()) * width / 8;
-  for (std::size_t i = 0; i < byte.size(); ++i) {
-    if (byte[i] == side.first + static_cast<std::int64_t>(i) * width / 8) continue;
+  if (!follow_each_other(byte, width))
+    for (const std::int64_t each : byte) side.order.push_back(each - side.first);
+  if (!side.order.empty() && !fill_one_block(byte, side.first, width))
     input_error(warp.machine.kernel.files, warp.machine.program.steps[warp.step].stmt->at,
-                fmt::format("the elements of {} in the bulk copy do not stand one behind the other in memory", side.buffer->name),
-                "a bulk copy moves one contiguous block");
-  }
+                fmt::format("the elements of {} in the bulk copy are not one block of memory", side.buffer->name), "a bulk copy moves one contiguous block");
   const auto place = [&](Candidate found) {
     found.where.space = side.owner ? "shared" : "global";
     if (side.owner) found.where.cta = side.owner->index;
@@ -180,8 +198,14 @@ Flight issue(const BulkCopy& op, Warp& warp) {
   for (std::uint32_t rest = warp.lanes; rest != 0; rest &= rest - 1) {  // every thread copies by itself
     Warp one(warp.machine, warp.state, warp.step, rest & (~rest + 1u), warp.number);
     one.event = warp.event;
-    const auto dst = side_of(one, op.dst), src = side_of(one, op.src);
+    auto dst = side_of(one, op.dst), src = side_of(one, op.src);
     if (!dst || !src) continue;
+    if (dst->order != src->order)
+      input_error(warp.machine.kernel.files, warp.machine.program.steps[warp.step].stmt->at,
+                  fmt::format("the elements of {} and {} stand in different orders", dst->buffer->name, src->buffer->name),
+                  "a bulk copy moves bytes as they are: give both sides the same layout");
+    dst->order.clear();
+    src->order.clear();
     Effect effect = dst->owner ? load(op, one, *dst, *src, flight.record) : store(one, *dst, *src, flight.record);
     if (effect) effects.push_back(std::move(effect));
   }

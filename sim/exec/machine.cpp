@@ -135,13 +135,20 @@ std::map<std::string, std::int64_t> Machine::loop_values(std::uint32_t step, con
 
 namespace {
 
+// The statement whose label an instruction goes by: the lowered primitive that it is a part of, or itself.
+const Stmt& named_as(const Machine& machine, std::uint32_t step) {
+  if (machine.in_tile[step])
+    while (machine.program.steps[step].kind != Step::Kind::tile_begin) --step;
+  return *machine.program.steps[step].stmt;
+}
+
 Ref reference(const Machine& machine, std::uint32_t step, std::uint32_t cta, std::uint32_t warp, std::uint32_t lanes) {
   Ref ref;
   const Step& of = machine.program.steps[step];
   if (of.stmt) {
     ref.at = of.stmt->at;
     ref.path = of.stmt->path;
-    ref.label = of.stmt->label;
+    ref.label = named_as(machine, step).label;
     ref.op = op_name(of);
   }
   ref.cta = cta;
