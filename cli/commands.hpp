@@ -16,6 +16,8 @@ using Chosen = std::function<int()>;  // does the work; the result is the exit c
 void add_run(CLI::App& app, Chosen& chosen);      // run, check
 void add_lower(CLI::App& app, Chosen& chosen);
 void add_emit(CLI::App& app, Chosen& chosen);
+void add_diff(CLI::App& app, Chosen& chosen);
+void add_probe(CLI::App& app, Chosen& chosen);
 void add_trace(CLI::App& app, Chosen& chosen);
 void add_layout(CLI::App& app, Chosen& chosen);
 void add_atom(CLI::App& app, Chosen& chosen);

@@ -37,6 +37,8 @@ void describe(CLI::App& app, Chosen& chosen) {
   add_run(app, chosen);
   add_lower(app, chosen);
   add_emit(app, chosen);
+  add_diff(app, chosen);
+  add_probe(app, chosen);
   add_trace(app, chosen);
   add_layout(app, chosen);
   add_atom(app, chosen);

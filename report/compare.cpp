@@ -289,6 +289,10 @@ Comparison compare_with_stated(const Program& program, const sim::Outcome& run, 
   return Stated(program, run, expect).compare();
 }
 
+void trace_back(const Program& program, const sim::Outcome& run, BufferId buffer, std::int64_t x, Mismatch& mismatch) {
+  Way(program, run).fill(mismatch, buffer, x);
+}
+
 bool writes_global(const Kernel& kernel, const sim::Outcome& run) {
   const auto is_global = [&](BufferId id) { return kernel.buffers[id].space == Space::global; };
   return std::any_of(run.issued.begin(), run.issued.end(), [&](const Issued& issued) {

@@ -15,6 +15,10 @@ Comparison compare_with_reference(const Program& program, const sim::Outcome& ru
 // InputError when an expected .npy or data list does not fit its region, or a region's bounds have no value.
 Comparison compare_with_stated(const Program& program, const sim::Outcome& run, const Expect& expect);
 
+// Where element x of a global buffer came from: the statement that wrote it, and, as far as tile copies brought it there, the
+// register and the tensor memory cell before.
+void trace_back(const Program& program, const sim::Outcome& run, BufferId buffer, std::int64_t x, Mismatch& mismatch);
+
 // Whether a statement that ran writes global memory.
 bool writes_global(const Kernel& kernel, const sim::Outcome& run);
 

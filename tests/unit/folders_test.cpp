@@ -18,6 +18,7 @@ namespace {
 const std::map<std::string, std::set<std::string>> may_include{
     {"ir", {}}, {"lower", {"ir"}}, {"sim", {"ir"}}, {"sim/reference", {"ir"}}, {"emit", {"ir"}},
     {"report", {"ir", "sim", "sim/reference"}},
+    {"diff", {"ir", "lower", "sim", "emit", "report"}},
 };
 
 // The room that a path of the repository belongs to.
