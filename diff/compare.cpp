@@ -309,4 +309,8 @@ std::optional<Difference> unrepeatable_output(const Simulated& simulated) {
   return std::nullopt;
 }
 
+Compared compare(const Simulated& simulated, const std::filesystem::path& first, const std::filesystem::path& second, bool dump) {
+  return Comparer(simulated, first, second).compare(dump);
+}
+
 }  // namespace tmemsim::diff

@@ -1,6 +1,7 @@
 // Results of many cases: written as they come, so that a killed run can go on; put together from shards; reported.
 #pragma once
 
+#include <cstdint>
 #include <filesystem>
 #include <mutex>
 #include <optional>
