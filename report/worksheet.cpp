@@ -350,9 +350,11 @@ class Worksheet {
     if (same_warp(events_[from].ref, events_[to].ref) && kind != Completes::tensor_core) {
       if (parts.empty()) parts.push_back("in the same warp");
     } else if (const auto met = meeting(complete, to)) {
-      if (met->signal != complete) parts.push_back(fmt::format("{} signals {}", statement(events_[met->signal].ref), met->object));
+      const bool joint = events_[met->signal].ref.path == events_[met->wait].ref.path;
+      if (joint) parts.push_back(fmt::format("{} joins the two", statement(events_[met->wait].ref)));
+      else if (met->signal != complete) parts.push_back(fmt::format("{} signals {}", statement(events_[met->signal].ref), met->object));
       else if (kind == Completes::tensor_core) parts.back() += fmt::format(", which arrives on {}", met->object);
-      parts.push_back(fmt::format("{} waits for {}", statement(events_[met->wait].ref), met->object));
+      if (!joint) parts.push_back(fmt::format("{} waits for {}", statement(events_[met->wait].ref), met->object));
     } else {
       parts.push_back("nothing that one of them signals and the other waits for");
     }
