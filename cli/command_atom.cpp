@@ -1,5 +1,7 @@
 // tmemsim atom: list, show, verify.
 #include <CLI/CLI.hpp>
+#include <fmt/format.h>
+
 #include <memory>
 
 #include "cli/commands.hpp"
@@ -8,6 +10,8 @@
 #include "ir/atom/registry.hpp"
 #include "ir/diagnostic.hpp"
 #include "lower/atom/amdgcn.hpp"
+#include "lower/atom/call.hpp"
+#include "lower/atom/cuda.hpp"
 #include "report/atom_answers.hpp"
 
 namespace tmemsim::cli {
@@ -61,10 +65,58 @@ void add_show(CLI::App& atom, Chosen& chosen) {
   command->callback([&chosen, question] { chosen = [question] { return show(*question); }; });
 }
 
+// What a call becomes: `type` and `operands` as in the notation of calls, `state` as FIELD=NUMBER, ...
+struct CallQuestion {
+  std::string type, state, form, output;
+  std::vector<std::string> operands;
+  bool values = false;
+};
+
+template <class T>
+T taken(Result<T> result, const std::string& text) {
+  if (result) return *std::move(result);
+  std::string message = result.reason().text;
+  if (const auto at = result.reason().text_offset) message += fmt::format("\n  {}\n  {}^", text, std::string(*at, ' '));
+  throw InputError(message, "tmemsim atom call --help shows the notation");
+}
+
+lower::AtomCall call_of(const CallQuestion& question) {
+  lower::AtomType type = taken(lower::parse_atom_type(question.type), question.type);
+  std::vector<lower::OperandType> operands;
+  for (const std::string& text : question.operands) operands.push_back(taken(lower::parse_operand_type(text), text));
+  atom::State state = taken(atom::State(type.payload).set_all(question.state), question.state);
+  return taken(lower::make_call(std::move(type), question.values, std::move(operands), std::move(state)), question.type);
+}
+
+int print_call(const CallQuestion& question) {
+  const lower::AtomCall call = call_of(question);
+  if (question.form == "values") return print(lower::to_string(lower::to_value_form(call)), question.output);
+  if (question.form == "llvm") return print(lower::to_string(lower::emit(call)), question.output);
+  const auto text = lower::cuda_function(call, "atom");
+  if (!text) throw Unsupported(text.reason().text);
+  return print(std::string(lower::cuda_prelude) + *text, question.output);
+}
+
+void add_call(CLI::App& atom, Chosen& chosen) {
+  const auto question = std::make_shared<CallQuestion>();
+  question->form = "values";
+  CLI::App* command = atom.add_subcommand("call", "What a call of an atom becomes: in value form, as LLVM operations or as CUDA");
+  command->add_option("type", question->type, "copy_atom<PAYLOAD, BITS> or mma_atom<PAYLOAD>")->required()->type_name("ATOM");
+  command->add_option("operands", question->operands, "memref<ELEMENT, SPACE, LAYOUT>, vector<NxELEMENT> or ELEMENT: src, dst[, pred]; d, a, b, c")
+      ->required()
+      ->type_name("TYPE");
+  command->add_option("--state", question->state, "The atom's fields: soffset=4, imm_offset=16")->type_name("FIELDS");
+  command->add_flag("--value-form", question->values, "The operands are values already");
+  command->add_option("--form", question->form, "values, llvm or cuda")->check(CLI::IsMember({"values", "llvm", "cuda"}))->type_name("FORM");
+  add_output(*command, question->output, "Write it to a file");
+  add_examples(*command, {"tmemsim atom call \"copy_atom<ldmatrix.m8n8.x2.b16, 16>\" \"memref<f16, shared, 64:1>\" \"memref<f16, register, 4:1>\" --form cuda"});
+  command->callback([&chosen, question] { chosen = [question] { return print_call(*question); }; });
+}
+
 }  // namespace
 
 void add_atom(CLI::App& app, Chosen& chosen) {
-  CLI::App* atom = app.add_subcommand("atom", "Target instructions as checked objects: list, show and verify them");
+  CLI::App* atom = app.add_subcommand("atom", "Target instructions as checked objects: list, show, call and verify them");
   atom->require_subcommand(1);
   add_examples(*atom, {"tmemsim atom list tcgen05.cp", "tmemsim atom show ldmatrix.m8n8.x4.b16",
                        "tmemsim atom verify mma.sync.m16n8k16.f16"});
@@ -76,6 +128,7 @@ void add_atom(CLI::App& app, Chosen& chosen) {
   list->callback([&chosen, listed] { chosen = [listed] { return print(report::atom_list(listed->name)); }; });
 
   add_show(*atom, chosen);
+  add_call(*atom, chosen);
 
   const auto verified = std::make_shared<AtomQuestion>();
   CLI::App* verify = atom->add_subcommand(

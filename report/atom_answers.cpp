@@ -9,6 +9,7 @@
 #include "ir/atom/flat_map.hpp"
 #include "ir/atom/register_fields.hpp"
 #include "ir/atom/verify.hpp"
+#include "ir/atom/warp_matrix.hpp"
 #include "ir/diagnostic.hpp"
 
 namespace tmemsim::report {
@@ -119,6 +120,10 @@ std::string atom_text(const std::string& name) {
   for (const atom::StateField& field : payload->state) text += state_line(field);
   text += fmt::format("ground truth  {}\n", truth(*payload));
   if (!payload->operation.empty()) text += fmt::format("operation     {}\n", payload->operation);
+  for (const atom::WarpMma& mma : atom::warp_mmas()) {
+    if (mma.name != payload->name) continue;
+    text += fmt::format("buffers       a {}, b {}, d {}\n", to_string(mma.a.layout), to_string(mma.b.layout), to_string(mma.c.layout));
+  }
   if (!payload->corrected.empty()) text += fmt::format("corrected     {}: the public definition is wrong\n", fmt::join(payload->corrected, ", "));
   if (!payload->note.empty()) text += fmt::format("note          {}\n", payload->note);
   return text;

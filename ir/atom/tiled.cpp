@@ -1,5 +1,7 @@
 #include "ir/atom/tiled.hpp"
 
+#include <algorithm>
+
 #include <fmt/format.h>
 
 #include "ir/atom/flat_map.hpp"
@@ -29,6 +31,19 @@ Result<std::int64_t> extent(const IntTuple& shape) {
   if (!found->is_integer() || found->value < 1 || found->value > largest_proof)
     return reason(fmt::format("{} has no size between 1 and 2^22", to_string(shape)));
   return found->value;
+}
+
+// The mode without the digits that change nothing.
+NestedLayout without_repetition(const NestedLayout& layout) {
+  const auto extents = leaves(layout.shape), strides = leaves(layout.stride);
+  std::vector<IntTuple> shape, stride;
+  for (std::size_t k = 0; k < extents.size(); ++k) {
+    if (strides[k].is(0)) continue;
+    shape.push_back(extents[k]);
+    stride.push_back(strides[k]);
+  }
+  if (shape.empty()) return {IntTuple(1), IntTuple(0)};
+  return {IntTuple::of(std::move(shape)), IntTuple::of(std::move(stride))};
 }
 
 // A tile of contiguous pieces: one entry a mode of `shape`.
@@ -97,14 +112,14 @@ std::optional<Reason> not_owned_once(const NestedLayout& view, std::int64_t size
   return std::nullopt;
 }
 
-Result<TiledCopy> TiledCopy::make(CopyAtom atom, NestedLayout tv, IntTuple tile) {
+Result<TiledCopy> TiledCopy::make(CopyAtom atom, NestedLayout tv, IntTuple tile, std::int64_t owners) {
   if (rank(tv) != 2) return reason(fmt::format("{} does not have the two modes (thread, value)", to_string(tv)));
   const auto threads = extent(mode(tv, 0)), values = extent(mode(tv, 1)), elements = extent(tile);
   for (const auto* count : {&threads, &values, &elements}) {
     if (!*count) return count->reason();
   }
-  if (*threads * *values != *elements)
-    return reason(fmt::format("{} threads of {} values do not make a tile of {}", *threads, *values, *elements));
+  if (owners < 1 || *threads * *values != *elements * owners)
+    return reason(fmt::format("{} threads of {} values do not make a tile of {}, each element {} times", *threads, *values, *elements, owners));
   if (atom.payload().whole_tile) return reason(fmt::format("{} moves a whole tile at once", atom.payload().name));
   const auto atom_threads = extent(mode(atom.thread_values("ref"), 0)),
              atom_values = extent(mode(atom.thread_values("ref"), 1));
@@ -114,7 +129,7 @@ Result<TiledCopy> TiledCopy::make(CopyAtom atom, NestedLayout tv, IntTuple tile)
     return reason(fmt::format("{} threads are no multiple of the atom's {}", *threads, *atom_threads));
   if (*values % *atom_values != 0)
     return reason(fmt::format("{} values a thread are no multiple of the atom's {}", *values, *atom_values));
-  if (const auto wrong = not_owned_once(tv, *elements)) return *wrong;
+  if (const auto wrong = not_owned_once(tv, *elements, owners)) return *wrong;
   return TiledCopy(std::move(atom), std::move(tv), std::move(tile), *threads);
 }
 
@@ -150,6 +165,53 @@ Result<TiledCopy::Part> TiledCopy::partition(std::string_view side, const Nested
   return part_of(mode(*all, 0), zip(mode(*all, 1), mode(*all, 2)), IntTuple(thread));
 }
 
+Result<NestedLayout> TiledCopy::retile(const NestedLayout& fragment) const {
+  if (rank(fragment) != tile_.rank() + 1)
+    return reason(fmt::format("{} does not have the modes (value, rest) of a tile of rank {}", to_string(fragment), tile_.rank()));
+  const auto values = extent(mode(fragment, 0)), atom_values = extent(mode(atom_.thread_values("ref"), 1));
+  if (!values) return values.reason();
+  if (!atom_values) return atom_values.reason();
+  // Coordinate of the tile -> which group of `values` values of its thread it is in. Of threads that share elements one counts.
+  const NestedLayout different = without_repetition(mode(tv_, 0));
+  const auto inverse = right_inverse(zip(different, mode(tv_, 1)));
+  if (!inverse) return inverse.reason();
+  const auto by_coordinate = composition(*inverse, *make_layout(tile_));
+  if (!by_coordinate) return by_coordinate.reason();
+  const auto threads = extent(different);
+  if (!threads) return threads.reason();
+  const auto groups = upcast(*by_coordinate, *threads * *values);
+  if (!groups) return groups.reason();
+  const auto order = right_inverse(*groups);
+  if (!order) return order.reason();
+  const auto all = logical_product(NestedLayout{IntTuple(*values), IntTuple(1)}, *order);
+  if (!all) return all.reason();
+  const auto by_atom = zipped_divide(*all, NestedLayout{IntTuple(*atom_values), IntTuple(1)});
+  if (!by_atom) return by_atom.reason();
+  std::vector<IntTuple> piece{IntTuple(*values)};
+  for (std::size_t k = 0; k < tile_.rank(); ++k) {
+    const auto part = extent(mode(*groups, k));
+    if (!part) return part.reason();
+    piece.emplace_back(*part);
+  }
+  const auto tiles = divided(fragment, IntTuple::of(piece));
+  if (!tiles) return tiles.reason();
+  const auto walked = composition(mode(*tiles, 0), *by_atom);
+  if (!walked) return walked.reason();
+  std::vector<IntTuple> shape{walked->shape}, stride{walked->stride};
+  for (std::size_t k = 1; k < piece.size(); ++k) {  // the value mode is used up
+    shape.push_back(mode(mode(*tiles, 1), k).shape);
+    stride.push_back(mode(mode(*tiles, 1), k).stride);
+  }
+  return NestedLayout{IntTuple::of(std::move(shape)), IntTuple::of(std::move(stride))};
+}
+
+Result<TiledCopy> TiledCopy::for_operand(CopyAtom atom, const TiledMma& mma, char operand) {
+  auto tv = mma.thread_values(operand);
+  if (!tv) return tv.reason();
+  const auto [rows, columns] = mma.tile(operand);
+  return make(std::move(atom), *std::move(tv), IntTuple::of({rows, columns}), mma.owners(operand));
+}
+
 Result<TiledMma> TiledMma::make(MmaAtom atom, NestedLayout atoms) {
   if (atom.payload().blocks != 1)
     return reason(fmt::format("{} multiplies {} independent tiles at once, not parts of one", atom.payload().name, atom.payload().blocks));
@@ -160,7 +222,18 @@ Result<TiledMma> TiledMma::make(MmaAtom atom, NestedLayout atoms) {
   if (!threads) return threads.reason();
   if (const auto wrong = not_owned_once(*vmnk, *threads))
     return reason(fmt::format("the threads of the atoms overlap: {}", wrong->text));
-  return TiledMma(std::move(atom), std::move(atoms), *std::move(vmnk), *threads);
+  for (std::size_t k = 0; k < 3; ++k) {
+    if (const auto count = extent(mode(atoms, k)); !count) return count.reason();
+  }
+  TiledMma made(std::move(atom), std::move(atoms), *std::move(vmnk), *threads);
+  for (const char operand : {'A', 'B', 'C'}) {
+    const auto tv = made.thread_values(operand);
+    if (!tv) return tv.reason();
+    const auto [rows, columns] = made.tile(operand);
+    if (const auto wrong = not_owned_once(*tv, rows * columns, made.owners(operand)))
+      return reason(fmt::format("operand {}: {}", operand, wrong->text));
+  }
+  return made;
 }
 
 namespace {
@@ -173,6 +246,49 @@ std::pair<std::size_t, std::size_t> dimensions(char operand) {
 }
 
 }  // namespace
+
+std::array<std::int64_t, 2> TiledMma::tile(char operand) const {
+  const auto [first, second] = dimensions(operand);
+  const auto mnk = atom_.shape_mnk();
+  return {mnk[first] * *extent(mode(atoms_, first)), mnk[second] * *extent(mode(atoms_, second))};
+}
+
+std::int64_t TiledMma::owners(char operand) const {
+  const auto [first, second] = dimensions(operand);
+  return *extent(mode(atoms_, 3 - first - second)) * atom_.payload().operand(std::string_view(&operand, 1))->replication;
+}
+
+Result<NestedLayout> TiledMma::thread_values(char operand) const {
+  const auto [rows, columns] = tile(operand);
+  const auto all = view(operand, *make_layout(IntTuple::of({rows, columns})));
+  if (!all) return all.reason();
+  const auto [first, second] = dimensions(operand);
+  const NestedLayout threads = mode(*all, 0), values = mode(*all, 1);  // (thread of the atom, (atoms)), (value, rest)
+  // Threads of the atom, then the atoms along M, N and K, by rising thread number; along the third dimension all hold the same.
+  struct Mode {
+    std::int64_t thread_stride;
+    NestedLayout layout;
+  };
+  std::vector<Mode> modes{{0, mode(threads, 0)}};
+  for (std::size_t k = 0; k < 3; ++k) {
+    const std::int64_t count = *extent(mode(atoms_, k));
+    const auto next = crd2idx(IntTuple(count > 1 ? 1 : 0), mode(vmnk_, k + 1));
+    if (!next) return next.reason();
+    if (count == 1) continue;
+    if (!mode(atoms_, k).shape.is_leaf()) return reason(fmt::format("{}: the atoms along one dimension are one mode", to_string(atoms_)));
+    const NestedLayout held = k == first    ? mode(mode(threads, 1), 0)
+                              : k == second ? mode(mode(threads, 1), 1)
+                                            : NestedLayout{IntTuple(count), IntTuple(0)};
+    modes.push_back({next->value, held});
+  }
+  std::sort(modes.begin(), modes.end(), [](const Mode& a, const Mode& b) { return a.thread_stride < b.thread_stride; });
+  std::vector<IntTuple> shape, stride;
+  for (const Mode& one : modes) {
+    shape.push_back(one.layout.shape);
+    stride.push_back(one.layout.stride);
+  }
+  return coalesce(zip({IntTuple::of(std::move(shape)), IntTuple::of(std::move(stride))}, values), IntTuple::of({1, 1}));
+}
 
 Result<NestedLayout> TiledMma::view(char operand, const NestedLayout& data) const {
   const auto [first, second] = dimensions(operand);

@@ -20,7 +20,7 @@ namespace tmemsim::lower {
 struct OperandType {
   std::string element;
   int bits = 0;                        // of an element
-  std::string space;                   // register, shared, global, buffer_desc; "" for a value
+  std::string space;                   // register, shared, global, buffer_desc, tmem; "" for a value
   std::optional<NestedLayout> layout;  // of a memref; nothing for a composed layout (a swizzle)
   std::string layout_text;
   std::int64_t count = 1;  // elements: of a vector, or the cosize of a memref

@@ -12,7 +12,7 @@ namespace {
 
 constexpr std::size_t longest = 1024;
 constexpr std::int64_t most_elements = std::int64_t{1} << 32;
-constexpr std::string_view spaces[] = {"register", "shared", "global", "buffer_desc"};
+constexpr std::string_view spaces[] = {"register", "shared", "global", "buffer_desc", "tmem"};
 
 Reason reason(std::string text) { return Reason{std::move(text), {}, {}, {}}; }
 
@@ -66,6 +66,10 @@ bool space_fits(const atom::Payload& payload, atom::Place place, const std::stri
       return space == "global";
     case atom::Place::buffer:
       return space == "buffer_desc";
+    case atom::Place::tmem:
+      return space == "tmem";
+    case atom::Place::shared_by_descriptor:
+      return space == "shared";
     default:
       return false;
   }

@@ -106,6 +106,73 @@ TEST_CASE("A tiled matrix instruction: thread coordinates and views") {
   CHECK_FALSE(mma.view('A', layout("(120,64):(64,1)")));
   CHECK_FALSE(mma.partition('A', layout("(128,64):(64,1)"), 256));
   CHECK_FALSE(TiledMma::make(*MmaAtom::make(*atom_named("mma.sync.m16n8k16.f16")), layout("(2,2):(1,2)")));
+  CHECK_FALSE(TiledMma::make(*MmaAtom::make(*atom_named("cdna3.mfma<16x16x4,(f16,f16)->f32>")), layout("(1,1,1):(0,0,0)")));
+  // Thread 128 is thread 0 of the atom at M 0, N 1; its fragment of A is 4 values, 4 atoms along M, 4 along K.
+  CHECK(to_string(*idx2crd(IntTuple(128), mma.thread_vmnk())) == "(0,0,1,0)");
+  CHECK(to_string(mma.partition('A', layout("(128,64):(64,1)"), 0)->layout.shape) == "(4,(4,4))");
+}
+
+TEST_CASE("Each element of an operand's tile has as many owners as atoms share it") {
+  const std::pair<const char*, const char*> cases[] = {{"mma.sync.m16n8k16.f16", "(2,2,1):(1,2,0)"}, {"mma.sync.m16n8k8.tf32", "(1,4,2):(0,1,4)"},
+                                                       {"cdna3.mfma<32x32x8,(f16,f16)->f32>", "(2,1,2):(2,0,1)"},
+                                                       {"gfx11.wmma<16x16x16,(f16,f16)->f32>", "(2,2,1):(2,1,0)"}};
+  for (const auto& [name, atoms] : cases) {
+    INFO(name << " " << atoms);
+    const auto made = TiledMma::make(*MmaAtom::make(*atom_named(name)), layout(atoms));
+    REQUIRE(made);
+    for (const char operand : {'A', 'B', 'C'}) {
+      // The same from the partitions of all threads.
+      const auto tv = made->thread_values(operand);
+      REQUIRE(tv);
+      const auto map = *ThreadValueMap::make(*tv);
+      const auto [rows, columns] = made->tile(operand);
+      std::map<std::int64_t, std::int64_t> owners;
+      for (std::int64_t thread = 0; thread < made->threads(); ++thread) {
+        const auto part = made->partition(operand, *make_layout(IntTuple::of({rows, columns})), thread);
+        REQUIRE(part);
+        const FlatMap values = *FlatMap::make(part->layout);
+        REQUIRE(values.size() == map.values.size());
+        for (std::int64_t v = 0; v < values.size(); ++v) {
+          REQUIRE(part->offset + values(v) == map(thread, v));
+          ++owners[map(thread, v)];
+        }
+      }
+      CHECK(static_cast<std::int64_t>(owners.size()) == rows * columns);
+      for (const auto& [at, count] : owners) REQUIRE(count == made->owners(operand));
+    }
+  }
+}
+
+TEST_CASE("A fragment of a matrix instruction as a copy walks it") {
+  // C of mma.sync, 2 x 2 warps, stored by copies of two floats: the copy's values are the registers that hold the elements which
+  // the copy owns.
+  const TiledMma mma = *TiledMma::make(*MmaAtom::make(*atom_named("mma.sync.m16n8k16.f16")), layout("(2,2,1):(1,2,0)"));
+  for (const auto& [bits, operand] : {std::pair{32, 'C'}, std::pair{32, 'A'}, std::pair{32, 'B'}}) {
+    INFO(operand);
+    const std::int64_t width = operand == 'C' ? 32 : 16;
+    const auto copy = TiledCopy::for_operand(copy_atom("universal_copy<32>", width), mma, operand);
+    if (!copy) FAIL(copy.reason().text);
+    const auto [rows, columns] = mma.tile(operand);
+    const NestedLayout data = *make_layout(IntTuple::of({2 * rows, 3 * columns}));
+    // The thread's fragment: its values side by side, then the tiles along both dimensions.
+    const auto part = mma.partition(operand, data, 0);
+    REQUIRE(part);
+    const std::int64_t values = FlatMap::make(mode(part->layout, 0))->size(), all = FlatMap::make(part->layout)->size();
+    CHECK(all == values * 6);
+    const NestedLayout fragment = *make_layout(IntTuple::of({values, 2, 3}));
+    const auto retiled = copy->retile(fragment);
+    if (!retiled) FAIL(retiled.reason().text);
+    CHECK_FALSE(not_owned_once(*retiled, all));
+    const FlatMap registers = *FlatMap::make(*retiled);
+    for (const std::int64_t thread : {0, 5, 31, 64, 127}) {
+      const auto held = mma.partition(operand, data, thread), copied = copy->partition("dst", data, thread);
+      REQUIRE((held && copied));
+      const FlatMap in_fragment = *FlatMap::make(held->layout), walked = *FlatMap::make(copied->layout);
+      REQUIRE(walked.size() == all);
+      for (std::int64_t i = 0; i < all; ++i) REQUIRE(copied->offset + walked(i) == held->offset + in_fragment(registers(i)));
+    }
+  }
+  CHECK_FALSE(rows_copy().retile(layout("(4,2):(1,4)")));
 }
 
 TEST_CASE("The threads of a tiled matrix instruction together compute every product once") {
