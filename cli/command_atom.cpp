@@ -1,6 +1,6 @@
 // tmemsim atom: list, show, verify.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <memory>
 
@@ -100,16 +100,22 @@ int print_call(const CallQuestion& question) {
 void add_call(CLI::App& atom, Chosen& chosen) {
   const auto question = std::make_shared<CallQuestion>();
   question->form = "values";
-  CLI::App* command = atom.add_subcommand("call", "What a call of an atom becomes: in value form, as LLVM operations or as CUDA");
+  CLI::App* command =
+      atom.add_subcommand("call", "What a call of an atom becomes: in value form, as LLVM operations or as CUDA");
   command->add_option("type", question->type, "copy_atom<PAYLOAD, BITS> or mma_atom<PAYLOAD>")->required()->type_name("ATOM");
-  command->add_option("operands", question->operands, "memref<ELEMENT, SPACE, LAYOUT>, vector<NxELEMENT> or ELEMENT: src, dst[, pred]; d, a, b, c")
+  command
+      ->add_option("operands", question->operands,
+                   "memref<ELEMENT, SPACE, LAYOUT>, vector<NxELEMENT> or ELEMENT: src, dst[, pred]; d, a, b, c")
       ->required()
       ->type_name("TYPE");
   command->add_option("--state", question->state, "The atom's fields: soffset=4, imm_offset=16")->type_name("FIELDS");
   command->add_flag("--value-form", question->values, "The operands are values already");
-  command->add_option("--form", question->form, "values, llvm or cuda")->check(CLI::IsMember({"values", "llvm", "cuda"}))->type_name("FORM");
+  command->add_option("--form", question->form, "values, llvm or cuda")
+      ->check(CLI::IsMember({"values", "llvm", "cuda"}))
+      ->type_name("FORM");
   add_output(*command, question->output, "Write it to a file");
-  add_examples(*command, {"tmemsim atom call \"copy_atom<ldmatrix.m8n8.x2.b16, 16>\" \"memref<f16, shared, 64:1>\" \"memref<f16, register, 4:1>\" --form cuda"});
+  add_examples(*command, {"tmemsim atom call \"copy_atom<ldmatrix.m8n8.x2.b16, 16>\" \"memref<f16, shared, 64:1>\" "
+                          "\"memref<f16, register, 4:1>\" --form cuda"});
   command->callback([&chosen, question] { chosen = [question] { return print_call(*question); }; });
 }
 

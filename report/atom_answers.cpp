@@ -70,7 +70,8 @@ struct Position {
   std::int64_t row, column;
 };
 Position position(const Payload& payload, const Operand& operand, std::int64_t index) {
-  if (payload.kind == atom::Kind::mma) return {index % operand.rows, index / operand.rows};  // of several blocks, one beside the other
+  if (payload.kind == atom::Kind::mma)
+    return {index % operand.rows, index / operand.rows};  // of several blocks, one beside the other
   return {index / operand.rows, index % operand.rows};
 }
 
@@ -95,10 +96,11 @@ std::string atom_list(const std::string& family) {
     found = true;
     text += fmt::format("{}: {}\n", one.name, one.meaning);
     for (const Payload& payload : one.rows()) {
-      text += fmt::format("  {:<58} {:<4} {:<8} {:>3} threads  ground truth: {}{}\n", payload.name,
-                          payload.kind == atom::Kind::mma ? "mma" : "copy", payload.target,
-                          atom::FlatMap::make(payload.threads)->size(), truth(payload),
-                          payload.corrected.empty() ? "" : fmt::format("  (corrected: {})", fmt::join(payload.corrected, ", ")));
+      text +=
+          fmt::format("  {:<58} {:<4} {:<8} {:>3} threads  ground truth: {}{}\n", payload.name,
+                      payload.kind == atom::Kind::mma ? "mma" : "copy", payload.target,
+                      atom::FlatMap::make(payload.threads)->size(), truth(payload),
+                      payload.corrected.empty() ? "" : fmt::format("  (corrected: {})", fmt::join(payload.corrected, ", ")));
     }
   }
   if (!found)
@@ -111,9 +113,10 @@ std::string atom_text(const std::string& name) {
   std::string text = fmt::format("{}: {} for {}\n", payload->name, payload->instruction, payload->target);
   text += fmt::format("threads       {}\n", to_string(payload->threads));
   if (payload->kind == atom::Kind::mma)
-    text += fmt::format("M, N, K       {}, {}, {}; D is {}{}{}\n", payload->mnk[0], payload->mnk[1], payload->mnk[2],
-                        payload->result_type, payload->blocks == 1 ? "" : fmt::format("; {} independent products", payload->blocks),
-                        payload->sparsity == 1 ? "" : fmt::format("; A is stored with K / {} columns", payload->sparsity));
+    text +=
+        fmt::format("M, N, K       {}, {}, {}; D is {}{}{}\n", payload->mnk[0], payload->mnk[1], payload->mnk[2],
+                    payload->result_type, payload->blocks == 1 ? "" : fmt::format("; {} independent products", payload->blocks),
+                    payload->sparsity == 1 ? "" : fmt::format("; A is stored with K / {} columns", payload->sparsity));
   text += "operands\n";
   for (const Operand& operand : payload->operands) text += operand_line(operand);
   if (!payload->state.empty()) text += "state\n";
@@ -122,9 +125,11 @@ std::string atom_text(const std::string& name) {
   if (!payload->operation.empty()) text += fmt::format("operation     {}\n", payload->operation);
   for (const atom::WarpMma& mma : atom::warp_mmas()) {
     if (mma.name != payload->name) continue;
-    text += fmt::format("buffers       a {}, b {}, d {}\n", to_string(mma.a.layout), to_string(mma.b.layout), to_string(mma.c.layout));
+    text += fmt::format("buffers       a {}, b {}, d {}\n", to_string(mma.a.layout), to_string(mma.b.layout),
+                        to_string(mma.c.layout));
   }
-  if (!payload->corrected.empty()) text += fmt::format("corrected     {}: the public definition is wrong\n", fmt::join(payload->corrected, ", "));
+  if (!payload->corrected.empty())
+    text += fmt::format("corrected     {}: the public definition is wrong\n", fmt::join(payload->corrected, ", "));
   if (!payload->note.empty()) text += fmt::format("note          {}\n", payload->note);
   return text;
 }

@@ -118,9 +118,7 @@ std::string list(std::string_view item, int count, int first = 0) {
   return join(count, ", ", [&](int i) { return fmt::format("{}{}", item, first + i); });
 }
 
-std::string braces(int count, int first) {
-  return "{" + list("%", count, first) + "}";
-}
+std::string braces(int count, int first) { return "{" + list("%", count, first) + "}"; }
 
 }  // namespace
 
@@ -132,28 +130,34 @@ std::string DeviceFunctions::need_matrix_move(bool load, int num, bool trans) {
     add("host matrices", std::string(host_matrix_text));
     const std::string call = fmt::format("host::{}<{}, {}>(address, r);", form, num, trans);
     std::string text = fmt::format("\ninline void {} {{\n", head);
-    text += load ? fmt::format("  uint32_t r[{}];\n  {}\n", num, call) : fmt::format("  const uint32_t r[] = {{{}}};\n  {}\n", list("r", num), call);
+    text += load ? fmt::format("  uint32_t r[{}];\n  {}\n", num, call)
+                 : fmt::format("  const uint32_t r[] = {{{}}};\n  {}\n", list("r", num), call);
     for (int i = 0; load && i < num; ++i) text += fmt::format("  r{0} = r[{0}];\n", i);
     add(name, text + "}\n");
     return name;
   }
   const std::string instruction = fmt::format("{}.sync.aligned.m8n8.x{}{}.shared.b16", form, num, trans ? ".trans" : "");
   const std::string registers = join(num, ", ", [&](int i) { return fmt::format("\"{}\"(r{})", load ? "=r" : "r", i); });
-  const std::string body = load ? fmt::format("\"{} {}, [%{}];\"\n               : {}\n               : \"r\"(address)\n", instruction, braces(num, 0), num, registers)
-                                : fmt::format("\"{} [%0], {};\"\n               ::\"r\"(address), {}\n", instruction, braces(num, 1), registers);
-  add(name, fmt::format("\n__device__ __forceinline__ void {} {{\n  asm volatile({}               : \"memory\");\n}}\n", head, body));
+  const std::string body =
+      load ? fmt::format("\"{} {}, [%{}];\"\n               : {}\n               : \"r\"(address)\n", instruction,
+                         braces(num, 0), num, registers)
+           : fmt::format("\"{} [%0], {};\"\n               ::\"r\"(address), {}\n", instruction, braces(num, 1), registers);
+  add(name,
+      fmt::format("\n__device__ __forceinline__ void {} {{\n  asm volatile({}               : \"memory\");\n}}\n", head, body));
   return name;
 }
 
 std::string DeviceFunctions::need_mma_sync(const MmaForm& form) {
   const std::string name = fmt::format("mma_sync_{}_{}_{}", keyword(form.shape), keyword(form.result), keyword(form.input));
-  const std::string head = fmt::format("{}({}, {}, {}, {})", name, list("uint32_t& d", form.c), list("uint32_t a", form.a), list("uint32_t b", form.b),
-                                       list("uint32_t c", form.c));
+  const std::string head = fmt::format("{}({}, {}, {}, {})", name, list("uint32_t& d", form.c), list("uint32_t a", form.a),
+                                       list("uint32_t b", form.b), list("uint32_t c", form.c));
   if (backend_ == Backend::host) {
     add("host mma", std::string(host_mma_text));
-    std::string text = fmt::format("\ninline void {} {{\n  const uint32_t in[] = {{{}, {}, {}}};\n  uint32_t d[{}];\n  host::mma_sync<host::Input::{}, {}, {}>(in, d);\n",
-                                   head, list("a", form.a), list("b", form.b), list("c", form.c), form.c, keyword(form.input), form.k,
-                                   form.result == MmaResult::f16);
+    std::string text = fmt::format(
+        "\ninline void {} {{\n  const uint32_t in[] = {{{}, {}, {}}};\n  uint32_t d[{}];\n  host::mma_sync<host::Input::{}, "
+        "{}, {}>(in, d);\n",
+        head, list("a", form.a), list("b", form.b), list("c", form.c), form.c, keyword(form.input), form.k,
+        form.result == MmaResult::f16);
     for (int i = 0; i < form.c; ++i) text += fmt::format("  d{0} = d[{0}];\n", i);
     add(name, text + "}\n");
     return name;
@@ -162,12 +166,16 @@ std::string DeviceFunctions::need_mma_sync(const MmaForm& form) {
   const auto result = keyword(form.result), input = keyword(form.input);
   std::string text = fmt::format("\n__device__ __forceinline__ void {} {{\n", head);
   if (floats) text += fmt::format("  float {};\n", list("f", form.c));
-  text += fmt::format("  asm volatile(\n      \"mma.sync.aligned.{}.row.col.{}.{}.{}.{} \"\n      \"{}, {}, {}, {};\"\n", keyword(form.shape), result, input, input,
-                      result, braces(form.c, 0), braces(form.a, form.c), braces(form.b, form.c + form.a), braces(form.c, form.c + form.a + form.b));
-  text += fmt::format("      : {}\n", join(form.c, ", ", [&](int i) { return floats ? fmt::format("\"=f\"(f{})", i) : fmt::format("\"=r\"(d{})", i); }));
+  text += fmt::format("  asm volatile(\n      \"mma.sync.aligned.{}.row.col.{}.{}.{}.{} \"\n      \"{}, {}, {}, {};\"\n",
+                      keyword(form.shape), result, input, input, result, braces(form.c, 0), braces(form.a, form.c),
+                      braces(form.b, form.c + form.a), braces(form.c, form.c + form.a + form.b));
+  text += fmt::format("      : {}\n", join(form.c, ", ", [&](int i) {
+                        return floats ? fmt::format("\"=f\"(f{})", i) : fmt::format("\"=r\"(d{})", i);
+                      }));
   text += fmt::format("      : {}, {}, {});\n", join(form.a, ", ", [](int i) { return fmt::format("\"r\"(a{})", i); }),
-                      join(form.b, ", ", [](int i) { return fmt::format("\"r\"(b{})", i); }),
-                      join(form.c, ", ", [&](int i) { return floats ? fmt::format("\"f\"(__uint_as_float(c{}))", i) : fmt::format("\"r\"(c{})", i); }));
+                      join(form.b, ", ", [](int i) { return fmt::format("\"r\"(b{})", i); }), join(form.c, ", ", [&](int i) {
+                        return floats ? fmt::format("\"f\"(__uint_as_float(c{}))", i) : fmt::format("\"r\"(c{})", i);
+                      }));
   for (int i = 0; floats && i < form.c; ++i) text += fmt::format("  d{0} = __float_as_uint(f{0});\n", i);
   add(name, text + "}\n");
   return name;

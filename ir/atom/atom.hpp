@@ -44,7 +44,7 @@ struct Operand {
   bool collective = false;           // every thread addresses the whole image: thread strides are 0
   std::optional<NestedLayout> cell;  // TMEM: value -> lane * cells_in_row + column (bits for copies), relative to the address
   std::int64_t cells_in_row = 0;
-  std::int64_t first_cell = 0;       // added to every cell
+  std::int64_t first_cell = 0;  // added to every cell
 };
 
 // A typed field of an atom's state. Units: elements, bytes, "" where none applies.
@@ -66,8 +66,8 @@ struct Executor {
   std::function<Held(const Held& a, const Held& b, const Held& c)> multiply;  // arithmetic modulo 2^64
   std::string source;                                                         // where the definition comes from
   // With scale factors, one for each row and run of k: each product is multiplied by both.
-  std::function<Held(const Held& a, const Held& b, const Held& c, const Held& scale_a, const Held& scale_b)>
-      multiply_scaled = {};
+  std::function<Held(const Held& a, const Held& b, const Held& c, const Held& scale_a, const Held& scale_b)> multiply_scaled =
+      {};
   explicit operator bool() const { return copy || multiply || multiply_scaled; }
 };
 
@@ -77,7 +77,7 @@ struct Payload {
   Kind kind = Kind::copy;
   std::string instruction;
   std::string operation;  // of the kernel's operation list; "" where the list has none
-  NestedLayout threads;  // those that execute one instruction together
+  NestedLayout threads;   // those that execute one instruction together
   std::array<std::int64_t, 3> mnk{};
   std::string result_type;  // element type of D
   // A is stored with K / sparsity columns; which of the K columns each is, metadata say. Indexed inputs take the first ones of

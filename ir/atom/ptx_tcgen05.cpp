@@ -293,7 +293,8 @@ struct CopyRow {
   }
 
   Executor executor(std::int64_t row_count) const {
-    auto copy = [row_bits = shape->row_bits, lanes_of = shape->lanes_of_row, row_count, widening = *widening](const Held& source) {
+    auto copy = [row_bits = shape->row_bits, lanes_of = shape->lanes_of_row, row_count,
+                 widening = *widening](const Held& source) {
       Held moved(source.size(), std::vector<std::uint64_t>(static_cast<std::size_t>(tcgen05::lanes * row_bits)));
       for (std::size_t cta = 0; cta < source.size(); ++cta) {
         for (int row = 0; row < row_count; ++row) {

@@ -1,7 +1,8 @@
-// tcgen05.mma: one thread issues it; "threads" are the CTAs whose memory holds the operands. PTX ISA 9.7.16.10; tcgen05.md 7, 8.4
-// and 8.5.
+// tcgen05.mma: one thread issues it; "threads" are the CTAs whose memory holds the operands. PTX ISA 9.7.16.10; tcgen05.md
+// 7, 8.4 and 8.5.
 //
-// Names: tcgen05.mma[.ws][.sp].cta_group::G.kind::KIND[.scale_vec::NX].mMnNkK[.a_tmem]; with .sp K is twice that of the dense form.
+// Names: tcgen05.mma[.ws][.sp].cta_group::G.kind::KIND[.scale_vec::NX].mMnNkK[.a_tmem]; with .sp K is twice that of the dense
+// form.
 #include <charconv>
 
 #include "ir/atom/families.hpp"
@@ -37,8 +38,8 @@ struct MmaRow {
   bool scaled() const { return !kind->scales.empty(); }
 
   std::string name() const {
-    return fmt::format("tcgen05.mma{}{}.cta_group::{}.kind::{}{}.m{}n{}k{}{}", ws ? ".ws" : "", sparse ? ".sp" : "", ctas, kind->name,
-                       scaled() ? fmt::format(".scale_vec::{}X", runs) : "", m, n, k(), a_in_tmem ? ".a_tmem" : "");
+    return fmt::format("tcgen05.mma{}{}.cta_group::{}.kind::{}{}.m{}n{}k{}{}", ws ? ".ws" : "", sparse ? ".sp" : "", ctas,
+                       kind->name, scaled() ? fmt::format(".scale_vec::{}X", runs) : "", m, n, k(), a_in_tmem ? ".a_tmem" : "");
   }
 
   // tcgen05.md 7.1 and the tables before it.
@@ -47,14 +48,16 @@ struct MmaRow {
       if (scaled()) return "block-scaled kinds have no .ws";
       if (ctas != 1) return "tcgen05.mma.ws needs cta_group::1";
       if (m != 32 && m != 64 && m != 128) return "M is 32, 64 or 128 with .ws";
-      if (n != 64 && n != 128 && (n != 256 || sparse)) return sparse ? "N is 64 or 128 with .ws.sp" : "N is 64, 128 or 256 with .ws";
+      if (n != 64 && n != 128 && (n != 256 || sparse))
+        return sparse ? "N is 64 or 128 with .ws.sp" : "N is 64, 128 or 256 with .ws";
       if (a_in_tmem && m == 32) return "where A of M = 32 lies in tensor memory is not settled: no source shows it";
       return std::nullopt;
     }
     if (scaled()) {
       const bool four_bits = kind->name != "mxf8f6f4";
       const bool good_runs = kind->name == "mxf4nvf4" ? runs == 4 : runs == (four_bits ? 2 : 1);
-      if (!good_runs) return fmt::format("{} has {} scale factors along K", kind->name, kind->name == "mxf4nvf4" ? 4 : four_bits ? 2 : 1);
+      if (!good_runs)
+        return fmt::format("{} has {} scale factors along K", kind->name, kind->name == "mxf4nvf4" ? 4 : four_bits ? 2 : 1);
       if (ctas == 1 && m != 128) return "M is 128 for block-scaled kinds with cta_group::1";
       if (sparse && ctas == 2 && m != 256) return "M is 256 for sparse block-scaled kinds with cta_group::2";
     }
@@ -64,7 +67,8 @@ struct MmaRow {
     const int step = ctas == 2 ? (i8 ? 32 : 16) : i8 && n > 32 ? 16 : 8;
     if (n < step || n > 256 || n % step != 0) return fmt::format("N is a multiple of {} up to 256", step);
     if (scaled() && columns_of_scales() > 32 && columns_of_scales() % 32 != 0)
-      return fmt::format("the scale factors of {} rows of B are no layout of shape:stride; a multiple of 32 rows is", columns_of_scales());
+      return fmt::format("the scale factors of {} rows of B are no layout of shape:stride; a multiple of 32 rows is",
+                         columns_of_scales());
     return std::nullopt;
   }
 
@@ -73,7 +77,9 @@ struct MmaRow {
     if (ws) return 128 / m;
     return ctas == 2 && m == 128 && !sparse ? 2 : 1;
   }
-  bool scattered() const { return !ws && ((m == 64 && ctas == 1) || (m == 128 && ctas == 2 && sparse)); }  // F, C: 16 rows a quadrant
+  bool scattered() const {
+    return !ws && ((m == 64 && ctas == 1) || (m == 128 && ctas == 2 && sparse));
+  }                                      // F, C: 16 rows a quadrant
   int rows() const { return m / ctas; }  // of A and D in one CTA
   int columns() const { return n / column_parts(); }
   int columns_of_scales() const { return n / column_parts(); }
@@ -81,13 +87,13 @@ struct MmaRow {
   // (m, n) of the tile -> CTA, lane and column, by the data-path layouts of the ISA.
   static std::array<int, 3> place(const MmaRow& mma, int row, int column) {
     const int half = mma.n / 2, cta = row / mma.rows(), in_cta = row % mma.rows();
-    if (mma.ctas == 2 && mma.m == 256) return {cta, in_cta, column};                                                      // A
-    if (mma.ctas == 2 && mma.sparse) return {cta, 32 * (in_cta / 16) + in_cta % 16, column};                              // C
-    if (mma.ctas == 2) return {cta, in_cta + (column >= half ? 64 : 0), column % half};                                   // B
-    if (mma.m == 128) return {0, row, column};                                                                            // D
-    if (mma.m == 64 && mma.ws) return {0, row + (column >= half ? 64 : 0), column % half};                                // E
-    if (mma.m == 64) return {0, 32 * (row / 16) + row % 16, column};                                                      // F
-    return {0, row + 32 * (column / (mma.n / 4)), column % (mma.n / 4)};                                                  // G
+    if (mma.ctas == 2 && mma.m == 256) return {cta, in_cta, column};                          // A
+    if (mma.ctas == 2 && mma.sparse) return {cta, 32 * (in_cta / 16) + in_cta % 16, column};  // C
+    if (mma.ctas == 2) return {cta, in_cta + (column >= half ? 64 : 0), column % half};       // B
+    if (mma.m == 128) return {0, row, column};                                                // D
+    if (mma.m == 64 && mma.ws) return {0, row + (column >= half ? 64 : 0), column % half};    // E
+    if (mma.m == 64) return {0, 32 * (row / 16) + row % 16, column};                          // F
+    return {0, row + 32 * (column / (mma.n / 4)), column % (mma.n / 4)};                      // G
   }
 
   Digit cta_digit(std::int64_t stride) const { return {ctas, ctas == 1 ? 0 : stride}; }
@@ -120,7 +126,8 @@ struct MmaRow {
     }
   }
 
-  Operand in_tensor_memory(Operand made, const Digits& values, const Digits& cells, std::int64_t width, std::int64_t cta_stride) const {
+  Operand in_tensor_memory(Operand made, const Digits& values, const Digits& cells, std::int64_t width,
+                           std::int64_t cta_stride) const {
     made.place = Place::tmem;
     made.layout = thread_value({cta_digit(cta_stride)}, values);
     made.cell = mode_of(cells);
@@ -157,7 +164,8 @@ struct MmaRow {
 
   // Scale factors: one byte for each row and run of k. Row x stands in lane x % 32 of every quadrant, byte 4 * (x / 32) + run.
   // A pair holds those of its own rows of A, and of all rows of B; where N is cut in two, so are they (tcgen05.md 8.4).
-  Operand scale_factors(std::string which, std::int64_t tile_rows, std::int64_t rows_here, std::int64_t parts, std::int64_t cta_stride) const {
+  Operand scale_factors(std::string which, std::int64_t tile_rows, std::int64_t rows_here, std::int64_t parts,
+                        std::int64_t cta_stride) const {
     const std::int64_t low = std::min<std::int64_t>(32, rows_here), high = rows_here / low, width = 4 * high;
     Digits values{{low, 1}}, cells{{low, width}};
     const auto add = [&](std::int64_t extent, std::int64_t value, std::int64_t cell) {
@@ -184,7 +192,8 @@ struct MmaRow {
   std::uint64_t term(const Operands& from, const std::array<int, 3>& d, int row, int column, int s, int depth) const {
     const auto cta = index(d[0]);
     const int in_cta = row % rows(), b_rows = n / ctas;
-    std::uint64_t product = a_in_tmem ? from.a.at(cta).at(index(d[1] * stored() + s)) : from.a.at(cta).at(index(in_cta + rows() * s));
+    std::uint64_t product =
+        a_in_tmem ? from.a.at(cta).at(index(d[1] * stored() + s)) : from.a.at(cta).at(index(in_cta + rows() * s));
     product *= from.b.at(index(column / b_rows)).at(index(column % b_rows + b_rows * depth));
     if (from.scale_a == nullptr) return product;
     const int run = depth * runs / k(), part = column / columns_of_scales(), quadrants = 4 / column_parts();
@@ -224,17 +233,22 @@ struct MmaRow {
     made.source = "PTX ISA 9.7.16.10.5: data-path layouts A to G";
     if (scaled()) {
       made.source += "; 9.7.16.10.7: scale factors";
-      made.multiply_scaled = [mma = *this](const Held& a, const Held& b, const Held& c, const Held& scale_a, const Held& scale_b) {
+      made.multiply_scaled = [mma = *this](const Held& a, const Held& b, const Held& c, const Held& scale_a,
+                                           const Held& scale_b) {
         return mma.multiplied({a, b, &scale_a, &scale_b}, c);
       };
     } else {
-      made.multiply = [mma = *this](const Held& a, const Held& b, const Held& c) { return mma.multiplied({a, b, nullptr, nullptr}, c); };
+      made.multiply = [mma = *this](const Held& a, const Held& b, const Held& c) {
+        return mma.multiplied({a, b, nullptr, nullptr}, c);
+      };
     }
     return made;
   }
 
   std::vector<StateField> state() const {
-    std::vector<StateField> fields{{"d_tmem", "i32", "", {}, false}, {a_in_tmem ? "a_tmem" : "a_desc", a_in_tmem ? "i32" : "i64", "", {}, false}, {"b_desc", "i64", "", {}, false}};
+    std::vector<StateField> fields{{"d_tmem", "i32", "", {}, false},
+                                   {a_in_tmem ? "a_tmem" : "a_desc", a_in_tmem ? "i32" : "i64", "", {}, false},
+                                   {"b_desc", "i64", "", {}, false}};
     if (sparse) fields.push_back({"meta_tmem", "i32", "", {}, false});
     fields.push_back({"idesc", "i32", "", {}, false});
     if (scaled()) {
@@ -252,8 +266,8 @@ struct MmaRow {
     made.target = "sm_100a";
     made.kind = Kind::mma;
     if (!ws && !sparse && !scaled() && kind->name != "f8f6f4") made.operation = "tcgen05.mma";
-    made.instruction = fmt::format("tcgen05.mma{}{}.cta_group::{}.kind::{}{}", ws ? ".ws" : "", sparse ? ".sp" : "", ctas, kind->name,
-                                   scaled() ? fmt::format(".block_scale.scale_vec::{}X", runs) : "");
+    made.instruction = fmt::format("tcgen05.mma{}{}.cta_group::{}.kind::{}{}", ws ? ".ws" : "", sparse ? ".sp" : "", ctas,
+                                   kind->name, scaled() ? fmt::format(".block_scale.scale_vec::{}X", runs) : "");
     made.threads = mode_of({{ctas, 1}});
     made.mnk = {m, n, k()};
     made.sparsity = sparse ? 2 : 1;
@@ -273,13 +287,20 @@ struct MmaRow {
   }
 };
 
-int usual_runs(const KindRow& kind) { return kind.scales.empty() ? 0 : kind.name == "mxf4nvf4" ? 4 : kind.name == "mxf4" ? 2 : 1; }
+int usual_runs(const KindRow& kind) {
+  return kind.scales.empty() ? 0 : kind.name == "mxf4nvf4" ? 4 : kind.name == "mxf4" ? 2 : 1;
+}
 
 std::vector<Payload> listed_mmas() {
   std::vector<Payload> made;
   for (const KindRow& kind : kind_rows) {
-    for (const auto& [ws, ctas, m] :
-         {std::tuple{false, 1, 64}, {false, 1, 128}, {false, 2, 128}, {false, 2, 256}, {true, 1, 32}, {true, 1, 64}, {true, 1, 128}}) {
+    for (const auto& [ws, ctas, m] : {std::tuple{false, 1, 64},
+                                      {false, 1, 128},
+                                      {false, 2, 128},
+                                      {false, 2, 256},
+                                      {true, 1, 32},
+                                      {true, 1, 64},
+                                      {true, 1, 128}}) {
       for (const bool sparse : {false, true}) {
         for (const bool a_in_tmem : {false, true}) {
           for (const int n : {64, 128, 256}) {
@@ -313,7 +334,8 @@ std::optional<Result<Payload>> mma_named(std::string_view name) {
   MmaRow row;
   row.ws = take(rest, ".ws");
   row.sparse = take(rest, ".sp");
-  if (!take(rest, ".cta_group::") || !take(rest, row.ctas) || (row.ctas != 1 && row.ctas != 2) || !take(rest, ".kind::")) return std::nullopt;
+  if (!take(rest, ".cta_group::") || !take(rest, row.ctas) || (row.ctas != 1 && row.ctas != 2) || !take(rest, ".kind::"))
+    return std::nullopt;
   for (const KindRow& kind : kind_rows) {
     if (row.kind == nullptr && rest.substr(0, kind.name.size() + 1) == std::string(kind.name) + ".") row.kind = &kind;
   }
@@ -323,20 +345,27 @@ std::optional<Result<Payload>> mma_named(std::string_view name) {
     if (!take(rest, row.runs) || !take(rest, "X")) return std::nullopt;
   }
   int k = 0;
-  if (!take(rest, ".m") || !take(rest, row.m) || !take(rest, "n") || !take(rest, row.n) || !take(rest, "k") || !take(rest, k)) return std::nullopt;
+  if (!take(rest, ".m") || !take(rest, row.m) || !take(rest, "n") || !take(rest, row.n) || !take(rest, "k") || !take(rest, k))
+    return std::nullopt;
   row.a_in_tmem = take(rest, ".a_tmem");
   if (!rest.empty()) return std::nullopt;
-  if (k == 96 && row.kind->k == 64) return Result<Payload>(refused(fmt::format("{}: the places of the scale factors of K = 96 are drawn, not stated, in the ISA", name)));
-  if (k != row.k()) return Result<Payload>(refused(fmt::format("{}: K is {} for kind::{}{}", name, row.k(), row.kind->name, row.sparse ? " with .sp" : "")));
-  if (!row.scaled() && row.runs != 0) return Result<Payload>(refused(fmt::format("{}: kind::{} has no scale factors", name, row.kind->name)));
+  if (k == 96 && row.kind->k == 64)
+    return Result<Payload>(
+        refused(fmt::format("{}: the places of the scale factors of K = 96 are drawn, not stated, in the ISA", name)));
+  if (k != row.k())
+    return Result<Payload>(
+        refused(fmt::format("{}: K is {} for kind::{}{}", name, row.k(), row.kind->name, row.sparse ? " with .sp" : "")));
+  if (!row.scaled() && row.runs != 0)
+    return Result<Payload>(refused(fmt::format("{}: kind::{} has no scale factors", name, row.kind->name)));
   return row.payload();
 }
 
 }  // namespace
 
 std::vector<Family> ptx_tcgen05_mma_families() {
-  return {{"tcgen05.mma", "D in tensor memory; every legal M and N by name, dense, sparse and block-scaled, A in shared or tensor memory", listed_mmas,
-           mma_named}};
+  return {{"tcgen05.mma",
+           "D in tensor memory; every legal M and N by name, dense, sparse and block-scaled, A in shared or tensor memory",
+           listed_mmas, mma_named}};
 }
 
 }  // namespace tmemsim::atom

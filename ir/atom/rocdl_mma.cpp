@@ -109,11 +109,12 @@ FragmentPlaces mfma_places(std::int64_t m, std::int64_t k) {
   return places;
 }
 
-// Several blocks: lane l holds row l % M of block l / M, all its k. Result register v of lane l: of 32x32 block v / 16, of 16x16
-// block v / 4, placed inside the block as in the forms of one block; of 4x4 row v, column l % 4 of block l / 4.
+// Several blocks: lane l holds row l % M of block l / M, all its k. Result register v of lane l: of 32x32 block v / 16, of
+// 16x16 block v / 4, placed inside the block as in the forms of one block; of 4x4 row v, column l % 4 of block l / 4.
 Executor mfma_blocks(std::int64_t m, std::int64_t k) {
   auto multiply = [rows = static_cast<int>(m), depth = static_cast<int>(k)](const Held& a, const Held& b, const Held& c) {
-    const FragmentPlaces::Place place = rows == 4 ? [](int lane, int v) { return std::pair{v, lane % 4}; } : mfma_places(rows, 64 / rows).c;
+    const FragmentPlaces::Place place =
+        rows == 4 ? [](int lane, int v) { return std::pair{v, lane % 4}; } : mfma_places(rows, 64 / rows).c;
     const int of_block = rows == 4 ? 4 : rows * rows / 64;
     Held d = c;
     for (int lane = 0; lane < 64; ++lane) {
@@ -161,8 +162,9 @@ Result<Payload> mfma(const std::string& name, const Matrix& matrix) {
     made.note = "the chip decides the number format: FNUZ on CDNA3, OCP on CDNA4";
   if (row->blocks > 1) {
     made.corrected = {"A", "B", "C"};
-    made.note = fmt::format("{}the public layouts are those of one {}x{}x{} tile; the instruction multiplies {} independent ones",
-                            made.note.empty() ? "" : made.note + "; ", matrix.m, matrix.n, matrix.k, row->blocks);
+    made.note =
+        fmt::format("{}the public layouts are those of one {}x{}x{} tile; the instruction multiplies {} independent ones",
+                    made.note.empty() ? "" : made.note + "; ", matrix.m, matrix.n, matrix.k, row->blocks);
     made.executor = mfma_blocks(matrix.m, matrix.k);
     return made;
   }
@@ -199,9 +201,10 @@ Result<Payload> mfma_scale(const std::string& name, const Matrix& matrix, const 
   Payload made = matrix_payload(name, "cdna4", matrix, 64,
                                 fmt::format("rocdl.mfma.scale.f32.{}x{}x{}.f8f6f4", matrix.m, matrix.n, matrix.k));
   const std::int64_t results = matrix.m * matrix.m / 64;
-  made.operands = {in_registers("A", matrix.a, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k, 1), 32, words_of(32, matrix.a)),
-                   in_registers("B", matrix.b, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k, 1), 32, words_of(32, matrix.b)),
-                   in_registers("C", matrix.c, matrix.m, matrix.m, mfma_result(matrix.m, 1), results, vector_of(results, "f32"))};
+  made.operands = {
+      in_registers("A", matrix.a, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k, 1), 32, words_of(32, matrix.a)),
+      in_registers("B", matrix.b, matrix.m, matrix.k, mfma_input(matrix.m, matrix.k, 1), 32, words_of(32, matrix.b)),
+      in_registers("C", matrix.c, matrix.m, matrix.m, mfma_result(matrix.m, 1), results, vector_of(results, "f32"))};
   made.state = scales("i32");
   made.note = "ground truth: none: the order of k in a lane is tied to the scale blocks";
   return made;

@@ -119,7 +119,8 @@ Result<TiledCopy> TiledCopy::make(CopyAtom atom, NestedLayout tv, IntTuple tile,
     if (!*count) return count->reason();
   }
   if (owners < 1 || *threads * *values != *elements * owners)
-    return reason(fmt::format("{} threads of {} values do not make a tile of {}, each element {} times", *threads, *values, *elements, owners));
+    return reason(fmt::format("{} threads of {} values do not make a tile of {}, each element {} times", *threads, *values,
+                              *elements, owners));
   if (atom.payload().whole_tile) return reason(fmt::format("{} moves a whole tile at once", atom.payload().name));
   const auto atom_threads = extent(mode(atom.thread_values("ref"), 0)),
              atom_values = extent(mode(atom.thread_values("ref"), 1));
@@ -167,7 +168,8 @@ Result<TiledCopy::Part> TiledCopy::partition(std::string_view side, const Nested
 
 Result<NestedLayout> TiledCopy::retile(const NestedLayout& fragment) const {
   if (rank(fragment) != tile_.rank() + 1)
-    return reason(fmt::format("{} does not have the modes (value, rest) of a tile of rank {}", to_string(fragment), tile_.rank()));
+    return reason(
+        fmt::format("{} does not have the modes (value, rest) of a tile of rank {}", to_string(fragment), tile_.rank()));
   const auto values = extent(mode(fragment, 0)), atom_values = extent(mode(atom_.thread_values("ref"), 1));
   if (!values) return values.reason();
   if (!atom_values) return atom_values.reason();
@@ -214,7 +216,8 @@ Result<TiledCopy> TiledCopy::for_operand(CopyAtom atom, const TiledMma& mma, cha
 
 Result<TiledMma> TiledMma::make(MmaAtom atom, NestedLayout atoms) {
   if (atom.payload().blocks != 1)
-    return reason(fmt::format("{} multiplies {} independent tiles at once, not parts of one", atom.payload().name, atom.payload().blocks));
+    return reason(fmt::format("{} multiplies {} independent tiles at once, not parts of one", atom.payload().name,
+                              atom.payload().blocks));
   if (rank(atoms) != 3) return reason(fmt::format("{} does not say how many atoms stand along M, N and K", to_string(atoms)));
   auto vmnk = tiled_product(atom.threads(), atoms);
   if (!vmnk) return vmnk.reason();
@@ -275,7 +278,8 @@ Result<NestedLayout> TiledMma::thread_values(char operand) const {
     const auto next = crd2idx(IntTuple(count > 1 ? 1 : 0), mode(vmnk_, k + 1));
     if (!next) return next.reason();
     if (count == 1) continue;
-    if (!mode(atoms_, k).shape.is_leaf()) return reason(fmt::format("{}: the atoms along one dimension are one mode", to_string(atoms_)));
+    if (!mode(atoms_, k).shape.is_leaf())
+      return reason(fmt::format("{}: the atoms along one dimension are one mode", to_string(atoms_)));
     const NestedLayout held = k == first    ? mode(mode(threads, 1), 0)
                               : k == second ? mode(mode(threads, 1), 1)
                                             : NestedLayout{IntTuple(count), IntTuple(0)};

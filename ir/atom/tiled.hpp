@@ -43,8 +43,8 @@ class TiledCopy {
     NestedLayout layout;
   };
   Result<Part> partition(std::string_view side, const NestedLayout& data, std::int64_t thread) const;
-  // A thread's fragment (value, rest...) of another instruction over the same tile, one rest mode a dimension, as the copy walks
-  // it: ((values of the atom, rest of the values), rest...) -> where the fragment keeps it. Reason: the tiles do not fit.
+  // A thread's fragment (value, rest...) of another instruction over the same tile, one rest mode a dimension, as the copy
+  // walks it: ((values of the atom, rest of the values), rest...) -> where the fragment keeps it. Reason: the tiles do not fit.
   Result<NestedLayout> retile(const NestedLayout& fragment) const;
 
  private:
@@ -58,16 +58,16 @@ class TiledCopy {
 
 class TiledMma {
  public:
-  // `atoms`: how many atoms stand along M, N and K, and which threads have each: (2,2,1):(1,2,0). Reason: threads overlap, or an
-  // element of an operand has not as many owners as atoms share it.
+  // `atoms`: how many atoms stand along M, N and K, and which threads have each: (2,2,1):(1,2,0). Reason: threads overlap, or
+  // an element of an operand has not as many owners as atoms share it.
   static Result<TiledMma> make(MmaAtom atom, NestedLayout atoms);
 
   std::int64_t threads() const { return threads_; }
   const NestedLayout& thread_vmnk() const { return vmnk_; }  // (thread of the atom, M, N, K) -> thread
   // ((thread of the atom, atoms), (value, rest)) -> offset of operand A (M,K), B (N,K), C or D (M,N).
   Result<NestedLayout> view(char operand, const NestedLayout& data) const;
-  // (thread, value) -> column-major index in the operand's part of the tile that all atoms together cover once; how many threads
-  // hold each element: owners().
+  // (thread, value) -> column-major index in the operand's part of the tile that all atoms together cover once; how many
+  // threads hold each element: owners().
   Result<NestedLayout> thread_values(char operand) const;
   std::array<std::int64_t, 2> tile(char operand) const;
   std::int64_t owners(char operand) const;

@@ -122,7 +122,8 @@ class StructureCheck {
 
   void check_tiles() {
     const auto [m, n, k] = payload_.mnk;
-    if (payload_.sparsity < 1 || payload_.kept_in_group < 1 || payload_.blocks < 1 || k % (payload_.sparsity * payload_.kept_in_group) != 0)
+    if (payload_.sparsity < 1 || payload_.kept_in_group < 1 || payload_.blocks < 1 ||
+        k % (payload_.sparsity * payload_.kept_in_group) != 0)
       return say("tile", "A", fmt::format("K of {} is no whole number of groups", k));
     const std::pair<const char*, std::int64_t> tiles[] = {{"A", m * k / payload_.sparsity}, {"B", n * k}, {"C", m * n}};
     for (const auto& [which, one_block] : tiles) {

@@ -22,14 +22,17 @@ const Operand& side(const Payload& payload, std::string_view which) {
 }
 
 MatrixRows rows_of(bool load, int num, bool trans) {
-  const PayloadRef payload = *atom_named(fmt::format("{}.m8n8.x{}{}.b16", load ? "ldmatrix" : "stmatrix", num, trans ? ".trans" : ""));
+  const PayloadRef payload =
+      *atom_named(fmt::format("{}.m8n8.x{}{}.b16", load ? "ldmatrix" : "stmatrix", num, trans ? ".trans" : ""));
   const Operand& addressed = side(*payload, load ? "src" : "dst");
-  const auto row_map = *ThreadValueMap::make(addressed.layout), fragment = *ThreadValueMap::make(side(*payload, load ? "dst" : "src").layout);
+  const auto row_map = *ThreadValueMap::make(addressed.layout),
+             fragment = *ThreadValueMap::make(side(*payload, load ? "dst" : "src").layout);
   // Image -> the first lane that addresses it: the lanes beyond repeat the others.
   std::vector<MatrixRows::Half> addressed_by(static_cast<std::size_t>(addressed.tile / half_bits));
   for (std::int64_t lane = warp_lanes - 1; lane >= 0; --lane) {
     for (std::int64_t bit = 0; bit < row_map.values.size(); bit += half_bits)
-      addressed_by.at(static_cast<std::size_t>(row_map(lane, bit) / half_bits)) = {static_cast<std::uint8_t>(lane), static_cast<std::uint8_t>(bit / 8)};
+      addressed_by.at(static_cast<std::size_t>(row_map(lane, bit) / half_bits)) = {static_cast<std::uint8_t>(lane),
+                                                                                   static_cast<std::uint8_t>(bit / 8)};
   }
   MatrixRows rows{num, {}};
   for (std::int64_t lane = 0; lane < warp_lanes; ++lane) {
@@ -56,8 +59,10 @@ TileLayout tile_layout_of(const Operand& operand) {
       const std::int64_t extent = extents[i].value, stride = strides[i].value;
       if (extent == 1) continue;
       const Iter iter{extent, weight, which == 0 ? Axis::laneid : Axis::m};
-      if (stride < operand.rows) along_rows.push_back({stride, iter});
-      else along_columns.push_back({stride / operand.rows, iter});
+      if (stride < operand.rows)
+        along_rows.push_back({stride, iter});
+      else
+        along_columns.push_back({stride / operand.rows, iter});
       weight *= extent;
     }
   }
@@ -88,7 +93,9 @@ Fragment fragment_of(const Payload& payload, std::string_view which) {
   return fragment;
 }
 
-MmaResult usual_result(MmaInput input) { return input == MmaInput::s8 || input == MmaInput::u8 ? MmaResult::s32 : MmaResult::f32; }
+MmaResult usual_result(MmaInput input) {
+  return input == MmaInput::s8 || input == MmaInput::u8 ? MmaResult::s32 : MmaResult::f32;
+}
 
 std::string name_of(MmaShape shape, MmaInput input, MmaResult result) {
   const std::string form = fmt::format("mma.sync.{}.{}", keyword(shape), keyword(input));
@@ -108,7 +115,8 @@ std::vector<WarpMma> all_warp_mmas() {
   for (std::size_t shape = 0; shape < Keywords<MmaShape>::names.size(); ++shape) {
     for (std::size_t input = 0; input < Keywords<MmaInput>::names.size(); ++input) {
       for (std::size_t result = 0; result < Keywords<MmaResult>::names.size(); ++result) {
-        WarpMma mma{static_cast<MmaShape>(shape), static_cast<MmaInput>(input), static_cast<MmaResult>(result), {}, {}, {}, {}, {}, {}};
+        WarpMma mma{
+            static_cast<MmaShape>(shape), static_cast<MmaInput>(input), static_cast<MmaResult>(result), {}, {}, {}, {}, {}, {}};
         mma.name = name_of(mma.shape, mma.input, mma.result);
         const auto payload = row_named(mma.name);
         if (!payload) continue;
@@ -151,7 +159,11 @@ Result<const WarpMma*> warp_mma(MmaShape shape, MmaInput input, std::optional<Mm
     if (mma.shape == shape && mma.input == input && mma.result == result) return &mma;
     if (mma.input == input) forms.push_back(mma.name);
   }
-  return Reason{fmt::format("there is no {}; with {} there are {}", name_of(shape, input, result), keyword(input), fmt::join(forms, ", ")), {}, {}, {}};
+  return Reason{fmt::format("there is no {}; with {} there are {}", name_of(shape, input, result), keyword(input),
+                            fmt::join(forms, ", ")),
+                {},
+                {},
+                {}};
 }
 
 }  // namespace tmemsim::atom

@@ -21,7 +21,7 @@ struct MatrixRows {
     std::uint8_t byte = 0;  // 0, 2, .. 14
   };
   int num = 1;
-  std::vector<Half> half;   // of lane, register and half of the register (0: low), at (lane * num + reg) * 2 + half
+  std::vector<Half> half;  // of lane, register and half of the register (0: low), at (lane * num + reg) * 2 + half
   const Half& at(std::size_t lane, std::size_t reg, std::size_t which) const {
     return half[(lane * static_cast<std::size_t>(num) + reg) * 2 + which];
   }
@@ -35,7 +35,7 @@ struct Fragment {
   int bits = 0;               // of a value; value v of a lane stands at bit v * bits of its registers
   int values = 0, registers = 0;
   std::vector<std::pair<std::uint8_t, std::uint8_t>> place;  // (row, column) of value v of a lane, at lane * values + v
-  TileLayout layout;          // the same in the notation of buffers: row-major index -> laneid, and slot of the value
+  TileLayout layout;  // the same in the notation of buffers: row-major index -> laneid, and slot of the value
   const std::pair<std::uint8_t, std::uint8_t>& at(std::size_t lane, std::size_t value) const {
     return place[lane * static_cast<std::size_t>(values) + value];
   }
@@ -44,7 +44,7 @@ struct WarpMma {
   MmaShape shape = MmaShape::m16n8k16;
   MmaInput input = MmaInput::f16;
   MmaResult result = MmaResult::f32;
-  std::string name;           // of the atom
+  std::string name;  // of the atom
   Dtype input_type = Dtype::f16, result_type = Dtype::f32;
   Fragment a, b, c;
   int k() const { return a.columns; }

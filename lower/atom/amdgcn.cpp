@@ -103,7 +103,8 @@ Form wmma(const atom::Payload& payload, const std::vector<std::string>& types) {
 Form wmma_gfx1250(const atom::Payload& payload, const std::vector<std::string>& types) {
   const auto parts = atom::name_parts(payload.name);
   const auto flag = [&](const char* key) { return std::string(parts && parts->is_true(key) ? "true" : "false"); };
-  const std::string suffix = fmt::format(".{}.{}", overload(payload.operands[2].carrier), overload(payload.operands[0].carrier));
+  const std::string suffix =
+      fmt::format(".{}.{}", overload(payload.operands[2].carrier), overload(payload.operands[0].carrier));
   const Argument a{types[0], "%a"}, b{types[1], "%b"}, c{types[2], "%c"}, plain{"i1", "false"}, of_c{"i16", "0"};
   const std::string& type = payload.operands[0].type;
   if (has(payload.instruction, ".iu8"))
@@ -116,8 +117,8 @@ Form wmma_gfx1250(const atom::Payload& payload, const std::vector<std::string>& 
 
 // Which lanes' scales, and their format (0: E8M0), stand before each scale.
 Form wmma_scale(const atom::Payload& payload, const std::vector<std::string>& types) {
-  const std::string suffix = fmt::format(".{}.{}.{}", overload(payload.operands[2].carrier), overload(payload.operands[0].carrier),
-                                         overload(payload.operands[1].carrier));
+  const std::string suffix = fmt::format(".{}.{}.{}", overload(payload.operands[2].carrier),
+                                         overload(payload.operands[0].carrier), overload(payload.operands[1].carrier));
   const auto parts = atom::name_parts(payload.name);
   const auto selector = [&](const char* key) { return parts ? fmt::format("{}", *parts->integer(key, 0, 0, 1)) : "0"; };
   const std::string scale = payload.state[0].type;
@@ -149,8 +150,12 @@ std::string llvm_name(std::string instruction) {
 
 // ---- copies
 
-std::string bits_type(std::int64_t bits) { return bits <= 32 ? fmt::format("i{}", bits) : fmt::format("<{} x i32>", bits / 32); }
-std::string bits_overload(std::int64_t bits) { return bits <= 32 ? fmt::format("i{}", bits) : fmt::format("v{}i32", bits / 32); }
+std::string bits_type(std::int64_t bits) {
+  return bits <= 32 ? fmt::format("i{}", bits) : fmt::format("<{} x i32>", bits / 32);
+}
+std::string bits_overload(std::int64_t bits) {
+  return bits <= 32 ? fmt::format("i{}", bits) : fmt::format("v{}i32", bits / 32);
+}
 
 std::string declared(const std::string& result, const std::string& name, const std::vector<Argument>& arguments) {
   std::vector<std::string> types;
@@ -163,44 +168,61 @@ std::string called(const std::string& result, const std::string& name, const std
   return fmt::format("call {} @{}({})", result, name, fmt::join(texts, ", "));
 }
 
-const Argument resource{"ptr addrspace(8)", "%resource"}, offset{"i32", "%offset"}, soffset{"i32", "%soffset"}, none{"i32", "0"};
+const Argument resource{"ptr addrspace(8)", "%resource"}, offset{"i32", "%offset"}, soffset{"i32", "%soffset"},
+    none{"i32", "0"};
 
 // A function that loads (memory to registers) and one that stores the bits of one thread.
 AmdgcnModule both_ways(const atom::Payload& payload, std::int64_t bits, const std::vector<std::string>& chips) {
   const std::string type = bits_type(bits);
   if (payload.instruction == "llvm.load") {
-    return {fmt::format("define {0} @atom(ptr addrspace(1) %from) {{\n  %d = load {0}, ptr addrspace(1) %from\n  ret {0} %d\n}}\n\n"
-                        "define void @atom_store({0} %value, ptr addrspace(1) %to) {{\n  store {0} %value, ptr addrspace(1) %to\n  ret void\n}}\n", type),
-            chips};
+    return {
+        fmt::format("define {0} @atom(ptr addrspace(1) %from) {{\n  %d = load {0}, ptr addrspace(1) %from\n  ret {0} %d\n}}\n\n"
+                    "define void @atom_store({0} %value, ptr addrspace(1) %to) {{\n  store {0} %value, ptr addrspace(1) %to\n  "
+                    "ret void\n}}\n",
+                    type),
+        chips};
   }
-  const std::string load = "llvm.amdgcn.raw.ptr.buffer.load." + bits_overload(bits), store = "llvm.amdgcn.raw.ptr.buffer.store." + bits_overload(bits);
+  const std::string load = "llvm.amdgcn.raw.ptr.buffer.load." + bits_overload(bits),
+                    store = "llvm.amdgcn.raw.ptr.buffer.store." + bits_overload(bits);
   const std::vector<Argument> from{resource, offset, soffset, none};
   const std::vector<Argument> to{{type, "%value"}, resource, offset, soffset, none};
-  return {declared(type, load, from) + declared("void", store, to) +
-              fmt::format("define {0} @atom(ptr addrspace(8) %resource, i32 %offset, i32 %soffset) {{\n  %d = {1}\n  ret {0} %d\n}}\n\n", type, called(type, load, from)) +
-              fmt::format("define void @atom_store({0} %value, ptr addrspace(8) %resource, i32 %offset, i32 %soffset) {{\n  {1}\n  ret void\n}}\n", type,
-                          called("void", store, to)),
-          chips};
+  return {
+      declared(type, load, from) + declared("void", store, to) +
+          fmt::format(
+              "define {0} @atom(ptr addrspace(8) %resource, i32 %offset, i32 %soffset) {{\n  %d = {1}\n  ret {0} %d\n}}\n\n",
+              type, called(type, load, from)) +
+          fmt::format("define void @atom_store({0} %value, ptr addrspace(8) %resource, i32 %offset, i32 %soffset) {{\n  {1}\n  "
+                      "ret void\n}}\n",
+                      type, called("void", store, to)),
+      chips};
 }
 
 AmdgcnModule into_lds(const atom::Payload& payload, std::int64_t bits) {
   const bool buffer = payload.operand("src")->place == atom::Place::buffer;
   const std::string name = "llvm.amdgcn." + payload.instruction.substr(payload.instruction.find('.') + 1);
-  std::vector<Argument> arguments{buffer ? resource : Argument{"ptr addrspace(1)", "%from"}, {"ptr addrspace(3)", "%to"}, {"i32", fmt::format("{}", bits / 8)}};
+  std::vector<Argument> arguments{buffer ? resource : Argument{"ptr addrspace(1)", "%from"},
+                                  {"ptr addrspace(3)", "%to"},
+                                  {"i32", fmt::format("{}", bits / 8)}};
   if (buffer) arguments.insert(arguments.end(), {offset, soffset});
   arguments.insert(arguments.end(), {none, none});  // immediate offset, cache bits
-  const std::string parameters = buffer ? "ptr addrspace(8) %resource, ptr addrspace(3) %to, i32 %offset, i32 %soffset" : "ptr addrspace(1) %from, ptr addrspace(3) %to";
-  return {declared("void", name, arguments) + fmt::format("define void @atom({}) {{\n  {}\n  ret void\n}}\n", parameters, called("void", name, arguments)),
-          payload.target == "cdna3" && bits <= 32 ? std::vector<std::string>{"gfx942", "gfx950"} : std::vector<std::string>{"gfx950"}};
+  const std::string parameters = buffer ? "ptr addrspace(8) %resource, ptr addrspace(3) %to, i32 %offset, i32 %soffset"
+                                        : "ptr addrspace(1) %from, ptr addrspace(3) %to";
+  return {declared("void", name, arguments) +
+              fmt::format("define void @atom({}) {{\n  {}\n  ret void\n}}\n", parameters, called("void", name, arguments)),
+          payload.target == "cdna3" && bits <= 32 ? std::vector<std::string>{"gfx942", "gfx950"}
+                                                  : std::vector<std::string>{"gfx950"}};
 }
 
 AmdgcnModule transposing(const atom::Payload& payload) {
   const std::int64_t bits = payload.operand("dst")->register_bits;
   const bool halves = has(payload.instruction, "tr16");
   const std::string type = halves ? "<4 x i16>" : bits_type(bits);
-  const std::string name = fmt::format("llvm.amdgcn.{}.{}", payload.instruction.substr(6), halves ? "v4i16" : bits_overload(bits));
+  const std::string name =
+      fmt::format("llvm.amdgcn.{}.{}", payload.instruction.substr(6), halves ? "v4i16" : bits_overload(bits));
   const std::vector<Argument> arguments{{"ptr addrspace(3)", "%from"}};
-  return {declared(type, name, arguments) + fmt::format("define {0} @atom(ptr addrspace(3) %from) {{\n  %d = {1}\n  ret {0} %d\n}}\n", type, called(type, name, arguments)),
+  return {declared(type, name, arguments) +
+              fmt::format("define {0} @atom(ptr addrspace(3) %from) {{\n  %d = {1}\n  ret {0} %d\n}}\n", type,
+                          called(type, name, arguments)),
           {"gfx950"}};
 }
 
@@ -210,19 +232,26 @@ Result<AmdgcnModule> atomic(const atom::Payload& payload) {
   const bool floating = element[0] != 'i', buffer = payload.target == "cdna3";
   if (op == "op") return reason(fmt::format("{} stands for any operation", payload.name));
   if (buffer && floating && op == "min")
-    return reason(fmt::format("{}: there is no minimum of floating point in the instruction that the definition names", payload.name));
+    return reason(
+        fmt::format("{}: there is no minimum of floating point in the instruction that the definition names", payload.name));
   if (buffer) {
     const std::string name = fmt::format("llvm.amdgcn.{}.{}", payload.instruction.substr(6), element);
     const std::vector<Argument> arguments{{type, "%value"}, resource, offset, soffset, none};
-    return AmdgcnModule{declared(type, name, arguments) +
-                            fmt::format("define {0} @atom({0} %value, ptr addrspace(8) %resource, i32 %offset, i32 %soffset) {{\n  %d = {1}\n  ret {0} %d\n}}\n", type,
-                                        called(type, name, arguments)),
-                        floating && op == "max" ? std::vector<std::string>{"gfx1100"}  // CDNA has it for f64 alone
-                                                : std::vector<std::string>{"gfx942", "gfx90a"}};
+    return AmdgcnModule{
+        declared(type, name, arguments) + fmt::format("define {0} @atom({0} %value, ptr addrspace(8) %resource, i32 %offset, "
+                                                      "i32 %soffset) {{\n  %d = {1}\n  ret {0} %d\n}}\n",
+                                                      type, called(type, name, arguments)),
+        floating && op == "max" ? std::vector<std::string>{"gfx1100"}  // CDNA has it for f64 alone
+                                : std::vector<std::string>{"gfx942", "gfx90a"}};
   }
-  const std::string verb = op == "inc" ? "uinc_wrap" : op == "dec" ? "udec_wrap" : floating && op.size() == 3 && op != "and" ? "f" + op : op;
-  return AmdgcnModule{fmt::format("define {0} @atom({0} %value, ptr addrspace(1) %to) {{\n  %d = atomicrmw {1} ptr addrspace(1) %to, {0} %value syncscope(\"agent\") monotonic\n"
-                                  "  ret {0} %d\n}}\n", type, verb),
+  const std::string verb = op == "inc"                                 ? "uinc_wrap"
+                           : op == "dec"                               ? "udec_wrap"
+                           : floating && op.size() == 3 && op != "and" ? "f" + op
+                                                                       : op;
+  return AmdgcnModule{fmt::format("define {0} @atom({0} %value, ptr addrspace(1) %to) {{\n  %d = atomicrmw {1} ptr "
+                                  "addrspace(1) %to, {0} %value syncscope(\"agent\") monotonic\n"
+                                  "  ret {0} %d\n}}\n",
+                                  type, verb),
                       {"gfx942", "gfx90a"}};
 }
 
@@ -233,7 +262,8 @@ Result<AmdgcnModule> copy_module(const atom::Payload& payload) {
   const std::int64_t bits = payload.operand("src")->rows;
   if (has(payload.instruction, ".lds")) return into_lds(payload, bits);
   if (has(payload.instruction, "ds.read.tr")) return transposing(payload);
-  if (payload.instruction == "llvm.load" || has(payload.instruction, "raw.ptr.buffer.load")) return both_ways(payload, bits, chips);
+  if (payload.instruction == "llvm.load" || has(payload.instruction, "raw.ptr.buffer.load"))
+    return both_ways(payload, bits, chips);
   return reason(fmt::format("{} is no instruction of the rocdl target", payload.name));
 }
 
@@ -241,7 +271,8 @@ AmdgcnModule scalar_fma(const atom::Payload& payload) {
   const std::string type = llvm_type(payload.result_type), name = "llvm.fma." + payload.result_type;
   const std::vector<Argument> arguments{{type, "%a"}, {type, "%b"}, {type, "%c"}};
   return {declared(type, name, arguments) +
-              fmt::format("define {0} @atom({0} %a, {0} %b, {0} %c) {{\n  %d = {1}\n  ret {0} %d\n}}\n", type, called(type, name, arguments)),
+              fmt::format("define {0} @atom({0} %a, {0} %b, {0} %c) {{\n  %d = {1}\n  ret {0} %d\n}}\n", type,
+                          called(type, name, arguments)),
           {"gfx942", "gfx90a"}};
 }
 
@@ -251,21 +282,23 @@ Result<AmdgcnModule> amdgcn_module(const atom::Payload& payload) {
   const std::string prefix = "rocdl.";
   if (payload.kind == atom::Kind::copy) return copy_module(payload);
   if (payload.instruction == "llvm.intr.fma") return scalar_fma(payload);
-  if (payload.instruction.rfind(prefix, 0) != 0) return reason(fmt::format("{} is no instruction of the rocdl target", payload.name));
+  if (payload.instruction.rfind(prefix, 0) != 0)
+    return reason(fmt::format("{} is no instruction of the rocdl target", payload.name));
   std::vector<std::string> types;
   for (const atom::Operand& operand : payload.operands) types.push_back(llvm_type(operand.carrier));
   const bool scaled = has(payload.instruction, ".scale"), is_mfma = has(payload.instruction, ".mfma.");
-  const Form form = scaled && is_mfma               ? mfma_scale(payload, types)
-                    : is_mfma                       ? mfma(payload, types)
-                    : scaled                        ? wmma_scale(payload, types)
-                    : payload.target == "gfx1250"   ? wmma_gfx1250(payload, types)
-                                                    : wmma(payload, types);
+  const Form form = scaled && is_mfma             ? mfma_scale(payload, types)
+                    : is_mfma                     ? mfma(payload, types)
+                    : scaled                      ? wmma_scale(payload, types)
+                    : payload.target == "gfx1250" ? wmma_gfx1250(payload, types)
+                                                  : wmma(payload, types);
   std::vector<std::string> parameters, arguments;
   for (const Argument& argument : form.arguments) {
     parameters.push_back(argument.type);
     arguments.push_back(argument.type + " " + argument.value);
   }
-  const std::string intrinsic = fmt::format("@llvm.amdgcn.{}{}", llvm_name(payload.instruction.substr(prefix.size())), form.suffix);
+  const std::string intrinsic =
+      fmt::format("@llvm.amdgcn.{}{}", llvm_name(payload.instruction.substr(prefix.size())), form.suffix);
   std::string text = fmt::format("declare {} {}({})\n\n", types[2], intrinsic, fmt::join(parameters, ", "));
   text += fmt::format("define {} @atom({} %a, {} %b, {} %c{}) {{\n", types[2], types[0], types[1], types[2],
                       scaled ? fmt::format(", {0} %scale_a, {0} %scale_b", payload.state[0].type) : "");

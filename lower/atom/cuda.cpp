@@ -22,10 +22,12 @@ Reason reason(std::string text) { return Reason{std::move(text), {}, {}, {}}; }
 
 class Function {
  public:
-  Function(const AtomCall& call, std::string_view name) : call_(call), payload_(*call.atom.payload), name_(name), value_(call.value_form) {}
+  Function(const AtomCall& call, std::string_view name)
+      : call_(call), payload_(*call.atom.payload), name_(name), value_(call.value_form) {}
 
   Result<std::string> text() {
-    if (payload_.target.rfind("sm_", 0) != 0 && payload_.instruction.rfind("ld.", 0) != 0 && payload_.instruction.rfind("st.", 0) != 0)
+    if (payload_.target.rfind("sm_", 0) != 0 && payload_.instruction.rfind("ld.", 0) != 0 &&
+        payload_.instruction.rfind("st.", 0) != 0)
       return reason(fmt::format("{} is no atom of the ptx target", payload_.name));
     if (payload_.instruction.find(".ld.red.") != std::string::npos)
       return reason(fmt::format("{} has a second result, which a call has no operand for", payload_.name));
@@ -33,14 +35,19 @@ class Function {
       if (operand.space != "register") continue;
       if (auto strided = not_promotable(operand)) return *strided;
     }
-    if (payload_.kind == atom::Kind::copy) copy();
-    else if (payload_.operands[2].place == atom::Place::tmem) tensor_core();
-    else matrix();
+    if (payload_.kind == atom::Kind::copy)
+      copy();
+    else if (payload_.operands[2].place == atom::Place::tmem)
+      tensor_core();
+    else
+      matrix();
     return finished();
   }
 
  private:
-  static constexpr std::size_t words(std::int64_t bits) { return static_cast<std::size_t>(std::max<std::int64_t>(1, bits / 32)); }
+  static constexpr std::size_t words(std::int64_t bits) {
+    return static_cast<std::size_t>(std::max<std::int64_t>(1, bits / 32));
+  }
 
   // ---- parts of the function ----
 
@@ -83,7 +90,8 @@ class Function {
   }
 
   std::string state(const std::string& field) {
-    const auto found = std::find_if(payload_.state.begin(), payload_.state.end(), [&](const atom::StateField& one) { return one.name == field; });
+    const auto found = std::find_if(payload_.state.begin(), payload_.state.end(),
+                                    [&](const atom::StateField& one) { return one.name == field; });
     const bool wide = found != payload_.state.end() && found->type == "i64";
     parameter(fmt::format("{} {}", wide ? "uint64_t" : "uint32_t", field));
     return input(wide ? "l" : "r", field);
@@ -101,7 +109,8 @@ class Function {
       instruction_ = fmt::format("{} [{}], {};", payload_.instruction, to, state("s_desc"));
       return;
     }
-    const std::string half = payload_.name.find("16x32bx2") == std::string::npos ? "" : fmt::format(", {}", call_.state.get("half_split")->number);
+    const std::string half =
+        payload_.name.find("16x32bx2") == std::string::npos ? "" : fmt::format(", {}", call_.state.get("half_split")->number);
     if (in_registers(dst)) {
       const std::string registers = single_or_list(written("d", dst.register_bits));
       instruction_ = fmt::format("{} {}, {}{};", payload_.instruction, registers, address(src.place, "from", true), half);
@@ -161,11 +170,13 @@ class Function {
       for (std::size_t i = 0; i < result_.count; ++i) {
         const std::string word = fmt::format("{}{}[{}]", result_.name, value_ ? ".r" : "", i);
         if (result_.floats) lines += fmt::format("  float f{};\n", i);
-        places.push_back(result_.floats ? fmt::format("\"=f\"(f{})", i) : fmt::format("\"{}\"({})", predicated() ? "+r" : "=r", word));
+        places.push_back(result_.floats ? fmt::format("\"=f\"(f{})", i)
+                                        : fmt::format("\"{}\"({})", predicated() ? "+r" : "=r", word));
       }
       outputs = fmt::format("{}", fmt::join(places, ", "));
     }
-    lines += fmt::format("  asm volatile(\"{{ {}{} }}\" : {} : {} : \"memory\");\n", before_, instruction_, outputs, fmt::join(inputs_, ", "));
+    lines += fmt::format("  asm volatile(\"{{ {}{} }}\" : {} : {} : \"memory\");\n", before_, instruction_, outputs,
+                         fmt::join(inputs_, ", "));
     for (std::size_t i = 0; result_.floats && i < result_.count; ++i)
       lines += fmt::format("  {}{}[{}] = __float_as_uint(f{});\n", result_.name, value_ ? ".r" : "", i, i);
     if (value_ && result_.count != 0) lines += fmt::format("  return {};\n", result_.name);

@@ -28,8 +28,8 @@ bool is_power_of_two(std::int64_t x) { return x > 0 && std::has_single_bit(stati
 // What a 1 in each bit of the lane and of the register number adds to the address, in bits of memory.
 struct Matrices {
   bool trans = false;
-  std::vector<std::int64_t> rows;     // of the three bits of the row
-  std::vector<StepDigit> registers;   // extent 2; by rising register
+  std::vector<std::int64_t> rows;    // of the three bits of the row
+  std::vector<StepDigit> registers;  // extent 2; by rising register
 };
 
 class MatrixCopy {
@@ -44,13 +44,17 @@ class MatrixCopy {
     if (auto problem = split_into_bits()) return Declined{"matrices", *problem, {}};
     const auto owners = Owners::of(request_.threads, partition_.owners, partition_.owner_offset, local_.named, is_load_);
     if (!owners) return Declined{"ownership", owners.reason().text, {}};
-    if (owners->guard(!is_load_)) return Declined{"ownership", "every lane gives or takes its part of a matrix, but some hold nothing, or what others hold", {}};
+    if (owners->guard(!is_load_))
+      return Declined{
+          "ownership", "every lane gives or takes its part of a matrix, but some hold nothing, or what others hold", {}};
     if (!is_load_) {
       if (const auto problem = memory_collides(partition_, memory_.bits)) return Declined{"matrices", *problem, {}};
     }
     if (auto problem = take_lanes(*owners)) return Declined{"ownership", *problem, {}};
     if (auto problem = fit()) {
-      return Declined{"matrices", *problem, "a row of 16 bytes held by four neighbouring lanes, or for ldmatrix.trans one 16-bit element in each of lanes 0, 4, .. 28"};
+      return Declined{"matrices", *problem,
+                      "a row of 16 bytes held by four neighbouring lanes, or for ldmatrix.trans one 16-bit element in each of "
+                      "lanes 0, 4, .. 28"};
     }
     if (auto problem = misaligned()) return Declined{"alignment", *problem, "rows that begin at multiples of 16 bytes"};
     return statements(*owners);
@@ -73,7 +77,8 @@ class MatrixCopy {
     std::vector<StepDigit> steps;
     for (const StepDigit& digit : partition_.steps) {
       if (!is_power_of_two(digit.extent)) return fmt::format("{} elements in a row are no power of two", digit.extent);
-      for (std::int64_t weight = 1; weight < digit.extent; weight *= 2) steps.push_back({2, digit.a * weight, digit.b * weight});
+      for (std::int64_t weight = 1; weight < digit.extent; weight *= 2)
+        steps.push_back({2, digit.a * weight, digit.b * weight});
     }
     partition_.steps = std::move(steps);
     return std::nullopt;
@@ -86,7 +91,8 @@ class MatrixCopy {
       for (const OwnerDigit& digit : field.digits) {
         if (digit.stride >= warp_threads) continue;
         if (field.offset % warp_threads != 0) return fmt::format("the fragment begins at lane {}", field.offset % warp_threads);
-        if (!is_power_of_two(digit.stride) || digit.replica) return std::string("lanes that hold the same elements take no part in a matrix");
+        if (!is_power_of_two(digit.stride) || digit.replica)
+          return std::string("lanes that hold the same elements take no part in a matrix");
         const auto bit = static_cast<std::size_t>(std::countr_zero(static_cast<std::uint64_t>(digit.stride)));
         found[bit] = true;
         lane_[bit] = partition_.thread_strides[digit.key];
@@ -109,7 +115,8 @@ class MatrixCopy {
       filled *= 2;
     }
     if (filled != register_bits) return fmt::format("a register holds {} bits of the region, not 32", filled);
-    if (partition_.register_offset % register_bits != 0) return fmt::format("the region begins at bit {} of a register", partition_.register_offset % register_bits);
+    if (partition_.register_offset % register_bits != 0)
+      return fmt::format("the region begins at bit {} of a register", partition_.register_offset % register_bits);
     const bool in_order = std::all_of(within.begin(), within.end(), [](const StepDigit& step) { return step.a == step.b; });
     if (in_order && lane_[0] == 32 && lane_[1] == 64) {
       matrices_.rows = {lane_[2], lane_[3], lane_[4]};
@@ -117,12 +124,13 @@ class MatrixCopy {
       matrices_.trans = true;
       matrices_.rows = {within.at(0).b, lane_[0], lane_[1]};
     } else {
-      return fmt::format("a lane's register is no piece of a row of 16 bytes: lanes 1, 2, 4, 8, 16 lie {} bits further in {}", fmt::join(lane_, ", "),
-                         memory_.buffer->name);
+      return fmt::format("a lane's register is no piece of a row of 16 bytes: lanes 1, 2, 4, 8, 16 lie {} bits further in {}",
+                         fmt::join(lane_, ", "), memory_.buffer->name);
     }
     std::set<std::int64_t> different;
     for (const StepDigit& digit : matrices_.registers) {
-      if (!different.insert(digit.a).second) return fmt::format("two elements fall on register {} of the same thread", digit.a / register_bits);
+      if (!different.insert(digit.a).second)
+        return fmt::format("two elements fall on register {} of the same thread", digit.a / register_bits);
     }
     return std::nullopt;
   }
@@ -169,10 +177,12 @@ class MatrixCopy {
     for (const std::int64_t stride : partition_.thread_strides) granule = std::gcd(granule, stride / 8);
     const Expr terms = sum(sum(lane_bytes(strides), thread_bytes(owners, partition_.thread_strides)), moving.bytes);
     const MemoryAddress address(memory_, terms, partition_.memory_offset / 8, granule);
-    const std::vector<StepDigit> outer(matrices_.registers.begin() + static_cast<std::ptrdiff_t>(together), matrices_.registers.end());
+    const std::vector<StepDigit> outer(matrices_.registers.begin() + static_cast<std::ptrdiff_t>(together),
+                                       matrices_.registers.end());
     Plan plan;
     for (const Position& step : positions(outer)) {
-      if (std::abs(partition_.memory_offset + step.b) / 8 > largest_byte) return Declined{"alignment", "the buffer is larger than 2 GiB", {}};
+      if (std::abs(partition_.memory_offset + step.b) / 8 > largest_byte)
+        return Declined{"alignment", "the buffer is larger than 2 GiB", {}};
       Rows rows{local_.id, {}};
       for (std::size_t j = 0; j < num; ++j) {
         std::int64_t bit = partition_.register_offset + step.a;
@@ -181,13 +191,16 @@ class MatrixCopy {
       }
       Mem place{memory_.id, {}, address.at(step.b / 8)};
       Stmt made;
-      if (is_load_) made.node = MachineOps::Any(LdMatrix{num, matrices_.trans, std::move(rows), std::move(place)});
-      else made.node = MachineOps::Any(StMatrix{num, matrices_.trans, std::move(place), std::move(rows)});
+      if (is_load_)
+        made.node = MachineOps::Any(LdMatrix{num, matrices_.trans, std::move(rows), std::move(place)});
+      else
+        made.node = MachineOps::Any(StMatrix{num, matrices_.trans, std::move(place), std::move(rows)});
       plan.body.push_back(std::move(made));
     }
     if (request_.explain) {
-      plan.proof.push_back(fmt::format("{} matrices of 8 rows of 16 bytes{}, {} an instruction", (std::size_t{1} << matrices_.registers.size()),
-                                       matrices_.trans ? ", transposed" : "", num));
+      plan.proof.push_back(fmt::format("{} matrices of 8 rows of 16 bytes{}, {} an instruction",
+                                       (std::size_t{1} << matrices_.registers.size()), matrices_.trans ? ", transposed" : "",
+                                       num));
     }
     return plan;
   }
@@ -207,17 +220,22 @@ Outcome plan_regions(const Request& request, const Region& dst, const Region& sr
   const auto memory = operand_of(request.kernel, is_load ? src : dst, request.threads);
   if (!memory) return Declined{"regions", memory.reason().text, {}};
   if (local->shape() != memory->shape()) {
-    return Declined{"regions", fmt::format("the regions differ: {} is ({}), {} is ({})", local->buffer->name, fmt::join(local->shape(), ", "),
-                                           memory->buffer->name, fmt::join(memory->shape(), ", ")), "regions of equal extents"};
+    return Declined{"regions",
+                    fmt::format("the regions differ: {} is ({}), {} is ({})", local->buffer->name,
+                                fmt::join(local->shape(), ", "), memory->buffer->name, fmt::join(memory->shape(), ", ")),
+                    "regions of equal extents"};
   }
   if (const auto problem = moving_problem(*local)) return Declined{"regions", problem->text, {}};
-  if (local->swizzle) return Declined{"regions", "the register layout is swizzled; registers have no addresses", "the same layout without swizzle"};
+  if (local->swizzle)
+    return Declined{"regions", "the register layout is swizzled; registers have no addresses",
+                    "the same layout without swizzle"};
   return MatrixCopy(request, *local, *memory, is_load).plan();
 }
 
 Outcome plan(const Request& request, bool is_load) {
   const CopyRegions regions = regions_of(request);
-  return plan_by_pieces(request, regions.dst, regions.src, [&](const Region& dst, const Region& src) { return plan_regions(request, dst, src, is_load); });
+  return plan_by_pieces(request, regions.dst, regions.src,
+                        [&](const Region& dst, const Region& src) { return plan_regions(request, dst, src, is_load); });
 }
 
 }  // namespace

@@ -67,8 +67,13 @@ Expr thread_bytes(const Owners& owners, const std::vector<std::int64_t>& strides
 
 std::optional<Reason> moving_problem(const Operand& local) {
   if (local.moving.empty()) return std::nullopt;
-  return Reason{fmt::format("the region of {} moves with a variable, but registers are named when the kernel is built; unroll the loop "
-                            "or index the other side", local.buffer->name), {}, {}, {}};
+  return Reason{
+      fmt::format("the region of {} moves with a variable, but registers are named when the kernel is built; unroll the loop "
+                  "or index the other side",
+                  local.buffer->name),
+      {},
+      {},
+      {}};
 }
 
 std::optional<std::string> memory_collides(const Partition& partition, std::int64_t bits) {

@@ -13,9 +13,9 @@ namespace tmemsim::lower {
 
 // The two operands of the copy in step, sorted by who walks them.
 struct Partition {
-  std::vector<AxisDigit> owners;              // key: index into thread_strides
-  std::vector<std::int64_t> thread_strides;   // memory stride of each owner digit, in bits
-  std::vector<StepDigit> steps;               // of one thread: registers and memory, in bits
+  std::vector<AxisDigit> owners;             // key: index into thread_strides
+  std::vector<std::int64_t> thread_strides;  // memory stride of each owner digit, in bits
+  std::vector<StepDigit> steps;              // of one thread: registers and memory, in bits
   Point owner_offset{};
   std::int64_t register_offset = 0, memory_offset = 0;  // in bits
 };

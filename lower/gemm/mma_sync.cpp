@@ -29,7 +29,8 @@ class Held {
     Held held;
     held.operand_ = &operand;
     const auto shape = operand.shape();
-    if (operand.elements() * threads.count() > most_places) return reason(fmt::format("the region of {} is too large for registers", operand.buffer->name));
+    if (operand.elements() * threads.count() > most_places)
+      return reason(fmt::format("the region of {} is too large for registers", operand.buffer->name));
     const auto tids = held.threads_by_place(threads);
     if (!tids) return tids.reason();
     for (std::int64_t x = 0; x < operand.elements(); ++x) {
@@ -37,12 +38,14 @@ class Held {
       held.for_each_point(x, [&](const Point& point) {
         const auto found = tids->find(held.key(point));
         if (found == tids->end()) return;
-        for (const std::int32_t tid : found->second) places.push_back({tid, static_cast<std::int32_t>(at(point, Axis::m) * operand.bits)});
+        for (const std::int32_t tid : found->second)
+          places.push_back({tid, static_cast<std::int32_t>(at(point, Axis::m) * operand.bits)});
       });
       if (places.empty()) return reason(fmt::format("no thread of {} holds {}", describe(threads), element_name(operand, x)));
       std::sort(places.begin(), places.end());
       for (std::size_t i = 1; i < places.size(); ++i) {
-        if (places[i].tid == places[i - 1].tid) return reason(fmt::format("thread {} holds {} in two places", places[i].tid, element_name(operand, x)));
+        if (places[i].tid == places[i - 1].tid)
+          return reason(fmt::format("thread {} holds {} in two places", places[i].tid, element_name(operand, x)));
       }
       held.pairs_ += static_cast<std::int64_t>(places.size());
       held.places_.push_back(std::move(places));
@@ -79,13 +82,20 @@ class Held {
 
   static std::optional<std::int64_t> coordinate(Axis axis, std::int64_t tid) {
     switch (axis) {
-      case Axis::laneid: return tid % warp_threads;
-      case Axis::tid_in_wg: return tid % group_threads;
-      case Axis::tx: return tid;
-      case Axis::wid_in_wg: return tid % group_threads / warp_threads;
-      case Axis::warpid: return tid / warp_threads;
-      case Axis::wgid: return tid / group_threads;
-      default: return std::nullopt;
+      case Axis::laneid:
+        return tid % warp_threads;
+      case Axis::tid_in_wg:
+        return tid % group_threads;
+      case Axis::tx:
+        return tid;
+      case Axis::wid_in_wg:
+        return tid % group_threads / warp_threads;
+      case Axis::warpid:
+        return tid / warp_threads;
+      case Axis::wgid:
+        return tid / group_threads;
+      default:
+        return std::nullopt;
     }
   }
   Key key(const Point& point) const {
@@ -108,7 +118,8 @@ class Held {
     }
     return tids;
   }
-  template <class Visit> void for_each_point(std::int64_t x, Visit&& visit) const {
+  template <class Visit>
+  void for_each_point(std::int64_t x, Visit&& visit) const {
     Point point = operand_->offset;
     for (std::size_t k = operand_->shard.size(); k-- > 0;) {
       const Iter& iter = operand_->shard[k];
@@ -117,7 +128,8 @@ class Held {
     }
     for_each_replica(point, 0, visit);
   }
-  template <class Visit> void for_each_replica(const Point& point, std::size_t k, Visit&& visit) const {
+  template <class Visit>
+  void for_each_replica(const Point& point, std::size_t k, Visit&& visit) const {
     if (k == operand_->replica.size()) return visit(point);
     const Iter& iter = operand_->replica[k];
     for (std::int64_t i = 0; i < iter.extent; ++i) {
@@ -134,8 +146,10 @@ class Held {
 
 using RegisterRows = std::vector<std::uint16_t>;
 
-// The registers in which the lanes of a warp hold the part of the matrix that begins at (row, column), as the fragment has them.
-Result<RegisterRows> registers_of(const Held& held, const atom::Fragment& fragment, std::int64_t warp, std::int64_t row, std::int64_t column) {
+// The registers in which the lanes of a warp hold the part of the matrix that begins at (row, column), as the fragment has
+// them.
+Result<RegisterRows> registers_of(const Held& held, const atom::Fragment& fragment, std::int64_t warp, std::int64_t row,
+                                  std::int64_t column) {
   const std::int64_t packed = 32 / fragment.bits;
   RegisterRows rows(static_cast<std::size_t>(fragment.registers), 0);
   for (std::int64_t lane = 0; lane < warp_threads; ++lane) {
@@ -148,11 +162,14 @@ Result<RegisterRows> registers_of(const Held& held, const atom::Fragment& fragme
       };
       if (!bit) return wrong(fmt::format("is wanted in lane {} of warp {}, which does not hold it", lane, warp));
       const std::int64_t within = value % packed * fragment.bits;
-      if (*bit % 32 != within) return wrong(fmt::format("stands at bit {} of its register; bit {} is wanted", *bit % 32, within));
+      if (*bit % 32 != within)
+        return wrong(fmt::format("stands at bit {} of its register; bit {} is wanted", *bit % 32, within));
       std::uint16_t& known = rows[static_cast<std::size_t>(value / packed)];
       const auto reg = static_cast<std::uint16_t>(*bit / 32);
       if (lane == 0 && value % packed == 0) known = reg;
-      if (known != reg) return wrong(fmt::format("is in register {} of lane {}; the instruction has it in register {} of all lanes", reg, lane, known));
+      if (known != reg)
+        return wrong(
+            fmt::format("is in register {} of lane {}; the instruction has it in register {} of all lanes", reg, lane, known));
     }
   }
   return rows;
@@ -174,10 +191,13 @@ class MmaSyncPlan {
       auto found = instructions_of(warp);
       if (!found) return found.reason();
       covered += static_cast<std::int64_t>(found->size()) / (a_.columns() / mma_.k()) * warp_threads * mma_.c.values;
-      if (warp == request_.threads.first_warp) instructions_ = *std::move(found);
-      else if (!(instructions_ == *found)) return reason(fmt::format("warp {} would need other instructions than warp {}", warp, request_.threads.first_warp));
+      if (warp == request_.threads.first_warp)
+        instructions_ = *std::move(found);
+      else if (!(instructions_ == *found))
+        return reason(fmt::format("warp {} would need other instructions than warp {}", warp, request_.threads.first_warp));
     }
-    if (covered != d_.pairs()) return reason(fmt::format("some threads hold parts of {} that their warp cannot compute", d_.operand().buffer->name));
+    if (covered != d_.pairs())
+      return reason(fmt::format("some threads hold parts of {} that their warp cannot compute", d_.operand().buffer->name));
     return plan();
   }
 
@@ -190,7 +210,8 @@ class MmaSyncPlan {
       for (std::int64_t m = 0; m < d_.rows(); m += mma_.c.rows) {
         for (std::int64_t n = 0; n < d_.columns(); n += mma_.c.columns) {
           if (!holds_some(warp, m, n)) continue;
-          const auto d = registers_of(d_, mma_.c, warp, m, n), a = registers_of(a_, mma_.a, warp, m, k), b = registers_of(b_, mma_.b, warp, n, k);
+          const auto d = registers_of(d_, mma_.c, warp, m, n), a = registers_of(a_, mma_.a, warp, m, k),
+                     b = registers_of(b_, mma_.b, warp, n, k);
           for (const auto* rows : {&d, &a, &b})
             if (!*rows) return rows->reason();
           found.push_back({*d, *a, *b});
@@ -217,10 +238,13 @@ class MmaSyncPlan {
     for (const Instruction& one : instructions_) {
       const auto rows = [](const Held& held, const RegisterRows& registers) { return Rows{held.operand().id, registers}; };
       Stmt made;
-      made.node = MachineOps::Any(MmaSync{mma_.shape, mma_.input, {}, rows(d_, one.d), rows(a_, one.a), rows(b_, one.b), rows(d_, one.d)});
+      made.node = MachineOps::Any(
+          MmaSync{mma_.shape, mma_.input, {}, rows(d_, one.d), rows(a_, one.a), rows(b_, one.b), rows(d_, one.d)});
       plan.body.push_back(std::move(made));
     }
-    if (request_.explain) plan.proof.push_back(fmt::format("{} {} a warp, as the atom of that name holds its fragments", instructions_.size(), mma_.name));
+    if (request_.explain)
+      plan.proof.push_back(
+          fmt::format("{} {} a warp, as the atom of that name holds its fragments", instructions_.size(), mma_.name));
     return plan;
   }
 
@@ -242,7 +266,8 @@ class MmaSyncPlan {
 };
 
 std::string wanted_layouts(const atom::WarpMma& mma) {
-  return fmt::format("fragments as {} has them: a {}, b {}, d {}", mma.name, to_string(mma.a.layout), to_string(mma.b.layout), to_string(mma.c.layout));
+  return fmt::format("fragments as {} has them: a {}, b {}, d {}", mma.name, to_string(mma.a.layout), to_string(mma.b.layout),
+                     to_string(mma.c.layout));
 }
 
 }  // namespace
@@ -253,8 +278,14 @@ Outcome plan_gemm_mma_sync(const Request& request) {
   for (const Region* region : {&gemm.dst, &gemm.a, &gemm.b}) {
     auto operand = operand_of(request.kernel, *region, request.threads);
     if (!operand) return Declined{"regions", operand.reason().text, {}};
-    if (!operand->moving.empty()) return Declined{"regions", fmt::format("the region of {} moves with a variable, but registers are named when the kernel is built", operand->buffer->name), "one statement for each part, or a loop around the shared side alone"};
-    if (operand->swizzle) return Declined{"regions", "a register layout is swizzled; registers have no addresses", "the same layout without swizzle"};
+    if (!operand->moving.empty())
+      return Declined{"regions",
+                      fmt::format("the region of {} moves with a variable, but registers are named when the kernel is built",
+                                  operand->buffer->name),
+                      "one statement for each part, or a loop around the shared side alone"};
+    if (operand->swizzle)
+      return Declined{"regions", "a register layout is swizzled; registers have no addresses",
+                      "the same layout without swizzle"};
     operands.push_back(*std::move(operand));
   }
   std::vector<Held> held;
@@ -271,7 +302,9 @@ Outcome plan_gemm_mma_sync(const Request& request) {
     if (mma->input_type != operands[1].buffer->dtype || mma->result_type != operands[0].buffer->dtype) continue;
     if (nearest.empty()) nearest = wanted_layouts(*mma);
     if (d.rows() % mma->c.rows != 0 || d.columns() % mma->c.columns != 0 || a.columns() % mma->k() != 0) {
-      if (first_reason.empty()) first_reason = fmt::format("{} x {} x {} is no multiple of {}", d.rows(), d.columns(), a.columns(), keyword(mma->shape));
+      if (first_reason.empty())
+        first_reason =
+            fmt::format("{} x {} x {} is no multiple of {}", d.rows(), d.columns(), a.columns(), keyword(mma->shape));
       continue;
     }
     auto plan = MmaSyncPlan(request, gemm, *mma, d, a, b).make();

@@ -16,7 +16,8 @@ namespace {
 constexpr std::uint32_t warp_lanes = 32;
 constexpr int row_bytes = 16, half_bytes = 2;
 
-template <class Visit> void for_each_lane(std::uint32_t lanes, Visit&& visit) {
+template <class Visit>
+void for_each_lane(std::uint32_t lanes, Visit&& visit) {
   for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<std::uint32_t>(std::countr_zero(lanes)));
 }
 
@@ -44,7 +45,8 @@ MatrixAccess access_rows(Warp& warp, const Mem& memory, int num, Warp::Touch tou
       first = std::min(first, access.span.first[lane]);
       last = std::max(last, access.span.first[lane] + row_bytes - 1);
     });
-    (touch == Warp::Touch::write ? warp.event->writes : warp.event->reads).push_back({"shared", warp.cta.index, 0, 0, first, last});
+    (touch == Warp::Touch::write ? warp.event->writes : warp.event->reads)
+        .push_back({"shared", warp.cta.index, 0, 0, first, last});
   }
   return access;
 }
@@ -169,10 +171,12 @@ class MmaOfWarp {
   static void spread_bad(const Gathered& a, const Gathered& b, Gathered& c) {
     const std::size_t k = a.element.size() / 16, n = c.element.size() / 16;
     const auto any = [k](const Gathered& of, std::size_t row) {
-      return std::any_of(of.bad.begin() + static_cast<std::ptrdiff_t>(row * k), of.bad.begin() + static_cast<std::ptrdiff_t>((row + 1) * k), [](std::uint8_t x) { return x != 0; });
+      return std::any_of(of.bad.begin() + static_cast<std::ptrdiff_t>(row * k),
+                         of.bad.begin() + static_cast<std::ptrdiff_t>((row + 1) * k), [](std::uint8_t x) { return x != 0; });
     };
     for (std::size_t row = 0; row < 16; ++row)
-      for (std::size_t column = 0; column < n; ++column) c.bad[row * n + column] |= static_cast<std::uint8_t>(any(a, row) || any(b, column));
+      for (std::size_t column = 0; column < n; ++column)
+        c.bad[row * n + column] |= static_cast<std::uint8_t>(any(a, row) || any(b, column));
   }
 
   void scatter(const Gathered& d) {

@@ -36,7 +36,8 @@ atom::State all_set(const atom::PayloadRef& payload) {
 Result<AtomCall> call_of(const atom::PayloadRef& payload, bool value, bool predicated) {
   std::vector<OperandType> operands;
   const auto of = [&](const atom::Operand& held) {
-    operands.push_back(operand(held.place == atom::Place::registers ? registers(held.register_bits, value) : fmt::format("memref<i32, {}, 1:1>", space(held.place))));
+    operands.push_back(operand(held.place == atom::Place::registers ? registers(held.register_bits, value)
+                                                                    : fmt::format("memref<i32, {}, 1:1>", space(held.place))));
   };
   if (payload->kind == atom::Kind::copy) {
     of(*payload->operand("src"));
@@ -58,15 +59,19 @@ std::string text_of(const std::string& name, bool value, bool predicated) {
 }  // namespace
 
 TEST_CASE("A call of a ptx atom as CUDA: registers in memory or as values, old values kept under a predicate") {
-  const std::string memory = text_of("ldmatrix.m8n8.x2.trans.b16", false, true), value = text_of("ldmatrix.m8n8.x2.trans.b16", true, true);
+  const std::string memory = text_of("ldmatrix.m8n8.x2.trans.b16", false, true),
+                    value = text_of("ldmatrix.m8n8.x2.trans.b16", true, true);
   CHECK_THAT(memory, tests::contains("void atom(uint32_t* d, uint32_t from, const bool* predicate)"));
   CHECK_THAT(memory, tests::contains("\"+r\"(d[0]), \"+r\"(d[1])"));
   CHECK_THAT(value, tests::contains("Registers<2> atom(uint32_t from, bool predicate, Registers<2> old)"));
   CHECK_THAT(value, tests::contains("Registers<2> d = old;"));
   CHECK_THAT(value, tests::contains("@on ldmatrix.sync.aligned.m8n8.x2.trans.shared.b16 {%0, %1}, [%2];"));
-  CHECK_THAT(text_of("mma.sync.m16n8k16.f16", true, false), tests::contains("Registers<4> atom(Registers<4> a, Registers<2> b, Registers<4> c)"));
-  CHECK_THAT(text_of("mma.sync.m16n8k16.f16", true, false), tests::contains("{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"));
-  CHECK_THAT(text_of("tcgen05.st.16x32bx2.x2", false, false), tests::contains("tcgen05.st.sync.aligned.16x32bx2.x2.b32 [%0], 2, {%1, %2};"));
+  CHECK_THAT(text_of("mma.sync.m16n8k16.f16", true, false),
+             tests::contains("Registers<4> atom(Registers<4> a, Registers<2> b, Registers<4> c)"));
+  CHECK_THAT(text_of("mma.sync.m16n8k16.f16", true, false),
+             tests::contains("{%0, %1, %2, %3}, {%4, %5, %6, %7}, {%8, %9}, {%10, %11, %12, %13};"));
+  CHECK_THAT(text_of("tcgen05.st.16x32bx2.x2", false, false),
+             tests::contains("tcgen05.st.sync.aligned.16x32bx2.x2.b32 [%0], 2, {%1, %2};"));
   CHECK_THAT(text_of("tcgen05.mma.sp.cta_group::1.kind::f16.m128n64k32.a_tmem", true, false),
              tests::contains("tcgen05.mma.sp.cta_group::1.kind::f16 [%0], [%1], %2, [%3], %4, accumulate;"));
   CHECK_THAT(text_of("tcgen05.ld.red.32x32b.x2.min.f32", true, false), tests::contains("second result"));
@@ -78,7 +83,8 @@ TEST_CASE("Calls of all ptx atoms assemble in every form") {
   int functions = 0;
   std::string one_cta, pair;  // a kernel uses one cta_group
   for (const atom::PayloadRef& payload : atom::all_atoms()) {
-    const bool ptx = payload->target.rfind("sm_", 0) == 0 || payload->name.rfind("ld.", 0) == 0 || payload->name.rfind("st.", 0) == 0;
+    const bool ptx =
+        payload->target.rfind("sm_", 0) == 0 || payload->name.rfind("ld.", 0) == 0 || payload->name.rfind("st.", 0) == 0;
     const bool large = payload->kind == atom::Kind::mma && payload->mnk[1] > 64;
     if (!ptx || large || payload->name.find(".ld.red.") != std::string::npos) continue;
     for (const bool value : {false, true}) {
@@ -90,7 +96,8 @@ TEST_CASE("Calls of all ptx atoms assemble in every form") {
         const auto made = cuda_function(*call, fmt::format("atom_{}", functions++));
         if (!made) FAIL(made.reason().text);
         text += *made;
-        (payload->instruction.find("cta_group::2") == std::string::npos ? one_cta : pair) += fmt::format("  use(atom_{});\n", functions - 1);
+        (payload->instruction.find("cta_group::2") == std::string::npos ? one_cta : pair) +=
+            fmt::format("  use(atom_{});\n", functions - 1);
       }
     }
   }

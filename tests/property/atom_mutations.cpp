@@ -159,7 +159,8 @@ void count(const PayloadRef& atom, Count& total) {
 // Large forms of a family have the layout of the small ones; they are checked, but not mutated.
 bool is_small(const Payload& payload) {
   const bool scaled = payload.operand("SFA") != nullptr && payload.sparsity == 1 && payload.operand("A")->place != Place::tmem;
-  if (payload.kind == Kind::mma) return payload.mnk[0] * payload.mnk[1] * payload.mnk[2] <= (scaled ? 128 * 64 * 64 : 64 * 64 * 32);
+  if (payload.kind == Kind::mma)
+    return payload.mnk[0] * payload.mnk[1] * payload.mnk[2] <= (scaled ? 128 * 64 * 64 : 64 * 64 * 32);
   return payload.operands[0].tile <= 8192;
 }
 

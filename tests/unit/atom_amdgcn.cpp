@@ -64,24 +64,32 @@ TEST_CASE("A matrix atom as LLVM text: one call of its intrinsic") {
              tests::contains("i32 1, i32 4, i32 0, i32 %scale_a, i32 2, i32 %scale_b"));
   CHECK_THAT(text_of("mma.sync.m16n8k16.f16"), tests::contains("no instruction of the rocdl target"));
   CHECK_THAT(text_of("gfx1250.wmma<16x16x32,(f16,f16)->f32>"),
-             tests::contains("@llvm.amdgcn.wmma.f32.16x16x32.f16.v8f32.v16f16(i1 false, <16 x half> %a, i1 false, <16 x half> %b, i16 0, <8 x float> %c, i1 false, i1 false)"));
+             tests::contains("@llvm.amdgcn.wmma.f32.16x16x32.f16.v8f32.v16f16(i1 false, <16 x half> %a, i1 false, <16 x half> "
+                             "%b, i16 0, <8 x float> %c, i1 false, i1 false)"));
   CHECK_THAT(text_of("gfx1250.wmma<16x16x64,(f8E4M3FN,f8E5M2)->f32>"),
-             tests::contains("@llvm.amdgcn.wmma.f32.16x16x64.fp8.bf8.v8f32.v8i32(<8 x i32> %a, <8 x i32> %b, i16 0, <8 x float> %c, i1 false, i1 false)"));
+             tests::contains("@llvm.amdgcn.wmma.f32.16x16x64.fp8.bf8.v8f32.v8i32(<8 x i32> %a, <8 x i32> %b, i16 0, <8 x "
+                             "float> %c, i1 false, i1 false)"));
   CHECK_THAT(text_of("gfx1250.wmma_scale<16x16x128,(f4E2M1FN,f8E4M3FN)->f32,blockSize=16>"),
-             tests::contains("@llvm.amdgcn.wmma.scale16.f32.16x16x128.f8f6f4.v8f32.v8i32.v16i32(i32 4, <8 x i32> %a, i32 0, <16 x i32> %b, i16 0, <8 x float> %c, i32 0, i32 0, "
+             tests::contains("@llvm.amdgcn.wmma.scale16.f32.16x16x128.f8f6f4.v8f32.v8i32.v16i32(i32 4, <8 x i32> %a, i32 0, "
+                             "<16 x i32> %b, i16 0, <8 x float> %c, i32 0, i32 0, "
                              "i64 %scale_a, i32 0, i32 0, i64 %scale_b, i1 false, i1 false)"));
-  CHECK_THAT(text_of("cdna3.mfma<16x16x4,(f16,f16)->f32>"), tests::contains("@llvm.amdgcn.mfma.f32.16x16x4f16(<4 x half> %a, <4 x half> %b, <16 x float> %c, "));
+  CHECK_THAT(text_of("cdna3.mfma<16x16x4,(f16,f16)->f32>"),
+             tests::contains("@llvm.amdgcn.mfma.f32.16x16x4f16(<4 x half> %a, <4 x half> %b, <16 x float> %c, "));
 }
 
 TEST_CASE("Copies of the rocdl target as LLVM text") {
   CHECK_THAT(text_of("universal_copy<128>"), tests::contains("load <4 x i32>, ptr addrspace(1) %from"));
-  CHECK_THAT(text_of("cdna3.buffer_copy<96>"), tests::contains("call <3 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v3i32(ptr addrspace(8) %resource, i32 %offset, i32 %soffset, i32 0)"));
+  CHECK_THAT(text_of("cdna3.buffer_copy<96>"), tests::contains("call <3 x i32> @llvm.amdgcn.raw.ptr.buffer.load.v3i32(ptr "
+                                                               "addrspace(8) %resource, i32 %offset, i32 %soffset, i32 0)"));
   CHECK_THAT(text_of("cdna3.buffer_copy_lds<32>"),
-             tests::contains("@llvm.amdgcn.raw.ptr.buffer.load.lds(ptr addrspace(8) %resource, ptr addrspace(3) %to, i32 4, i32 %offset, i32 %soffset, i32 0, i32 0)"));
-  CHECK_THAT(text_of("cdna4.lds_read_trans<trans=6b,96>"), tests::contains("call <3 x i32> @llvm.amdgcn.ds.read.tr6.b96.v3i32(ptr addrspace(3) %from)"));
+             tests::contains("@llvm.amdgcn.raw.ptr.buffer.load.lds(ptr addrspace(8) %resource, ptr addrspace(3) %to, i32 4, "
+                             "i32 %offset, i32 %soffset, i32 0, i32 0)"));
+  CHECK_THAT(text_of("cdna4.lds_read_trans<trans=6b,96>"),
+             tests::contains("call <3 x i32> @llvm.amdgcn.ds.read.tr6.b96.v3i32(ptr addrspace(3) %from)"));
   CHECK_THAT(text_of("universal_atomic<add,f32>"), tests::contains("atomicrmw fadd ptr addrspace(1) %to, float %value"));
   CHECK_THAT(text_of("universal_atomic<inc,i32>"), tests::contains("atomicrmw uinc_wrap"));
-  CHECK_THAT(text_of("cdna3.buffer_atomic<add,f32>"), tests::contains("@llvm.amdgcn.raw.ptr.buffer.atomic.fadd.f32(float %value, ptr addrspace(8) %resource"));
+  CHECK_THAT(text_of("cdna3.buffer_atomic<add,f32>"),
+             tests::contains("@llvm.amdgcn.raw.ptr.buffer.atomic.fadd.f32(float %value, ptr addrspace(8) %resource"));
   CHECK_THAT(text_of("universal_fma<f64>"), tests::contains("call double @llvm.fma.f64(double %a, double %b, double %c)"));
   CHECK_THAT(text_of("gfx1250.tdm<rank=2>"), tests::contains("contract and state only"));
 }

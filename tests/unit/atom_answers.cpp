@@ -135,7 +135,8 @@ TEST_CASE("atom list, show and verify answer in text and pictures") {
   CHECK_THAT(report::atom_text("cdna3.mfma<4x4x4,(f16,f16)->f32>"), tests::contains("16 independent products"));
   CHECK_THROWS_AS(report::atom_list("none"), InputError);
   CHECK_THAT(report::atom_text("cdna3.buffer_copy_lds<32>"), tests::contains("imm_offset"));
-  CHECK_THAT(report::atom_text("mma.sync.m16n8k8.tf32"), tests::contains("a S[(2,8,2,4):(1,4@laneid,2,1@laneid)], b S[(8,2,4):(4@laneid,1,1@laneid)]"));
+  CHECK_THAT(report::atom_text("mma.sync.m16n8k8.tf32"),
+             tests::contains("a S[(2,8,2,4):(1,4@laneid,2,1@laneid)], b S[(8,2,4):(4@laneid,1,1@laneid)]"));
   const report::Grid grid = report::atom_picture("mma.sync.m16n8k16.f16", "C");
   CHECK(grid.rows() == 16);
   CHECK(grid.at(9, 3).label == "T5.3");

@@ -205,11 +205,12 @@ TEST_CASE("MFMA with several blocks: the corrected rows, against the block count
     int m, k, blocks, a_values, c_values;
   };
   // A and B: M * K * blocks / 64 values a lane; C: M * M * blocks / 64.
-  const Row rows[] = {{"cdna3.mfma<32x32x1,(f32,f32)->f32>", 32, 1, 2, 1, 32},    {"cdna3.mfma<16x16x1,(f32,f32)->f32>", 16, 1, 4, 1, 16},
-                      {"cdna3.mfma<4x4x1,(f32,f32)->f32>", 4, 1, 16, 1, 4},       {"cdna3.mfma<32x32x4,(f16,f16)->f32>", 32, 4, 2, 4, 32},
-                      {"cdna3.mfma<16x16x4,(f16,f16)->f32>", 16, 4, 4, 4, 16},    {"cdna3.mfma<4x4x4,(f16,f16)->f32>", 4, 4, 16, 4, 4},
-                      {"cdna3.mfma<32x32x2,(bf16,bf16)->f32>", 32, 2, 2, 2, 32},  {"cdna3.mfma<16x16x2,(bf16,bf16)->f32>", 16, 2, 4, 2, 16},
-                      {"cdna3.mfma<4x4x2,(bf16,bf16)->f32>", 4, 2, 16, 2, 4}};
+  const Row rows[] = {
+      {"cdna3.mfma<32x32x1,(f32,f32)->f32>", 32, 1, 2, 1, 32},   {"cdna3.mfma<16x16x1,(f32,f32)->f32>", 16, 1, 4, 1, 16},
+      {"cdna3.mfma<4x4x1,(f32,f32)->f32>", 4, 1, 16, 1, 4},      {"cdna3.mfma<32x32x4,(f16,f16)->f32>", 32, 4, 2, 4, 32},
+      {"cdna3.mfma<16x16x4,(f16,f16)->f32>", 16, 4, 4, 4, 16},   {"cdna3.mfma<4x4x4,(f16,f16)->f32>", 4, 4, 16, 4, 4},
+      {"cdna3.mfma<32x32x2,(bf16,bf16)->f32>", 32, 2, 2, 2, 32}, {"cdna3.mfma<16x16x2,(bf16,bf16)->f32>", 16, 2, 4, 2, 16},
+      {"cdna3.mfma<4x4x2,(bf16,bf16)->f32>", 4, 2, 16, 2, 4}};
   for (const Row& row : rows) {
     const Payload payload = named(row.name);
     INFO(row.name);
@@ -302,7 +303,8 @@ TEST_CASE("An atom names the operation of the kernel that it is") {
     CHECK(operations.count(atom->operation) == 1);
     named_by_atoms.insert(atom->operation);
   }
-  CHECK(named_by_atoms == std::set<std::string>{"ld", "st", "ldmatrix", "stmatrix", "mma.sync", "tcgen05.ld", "tcgen05.st", "tcgen05.cp", "tcgen05.mma"});
+  CHECK(named_by_atoms == std::set<std::string>{"ld", "st", "ldmatrix", "stmatrix", "mma.sync", "tcgen05.ld", "tcgen05.st",
+                                                "tcgen05.cp", "tcgen05.mma"});
 }
 
 TEST_CASE("Registers of tcgen05.ld and st: one field a register, two when packed, all cells once") {

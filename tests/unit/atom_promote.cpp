@@ -15,10 +15,11 @@ using Values = std::vector<std::int64_t>;  // four elements
 
 // p*: may become values; q*: strided registers; g*: global memory. f16 sources and f32 results of one matrix instruction.
 const std::map<std::string, std::string>& memory_types() {
-  static const std::map<std::string, std::string> types{{"pa", "memref<f16, register, 4:1>"},      {"pb", "memref<f16, register, (2,2):(1,2)>"},
-                                                        {"qa", "memref<f16, register, (2,2):(1,4)>"}, {"ga", "memref<f16, global, 4:1>"},
-                                                        {"pc", "memref<f32, register, 4:1>"},      {"pd", "memref<f32, register, (4,1):(1,0)>"},
-                                                        {"qc", "memref<f32, register, (2,2):(4,1)>"}, {"pp", "memref<i1, register, 1:1>"}};
+  static const std::map<std::string, std::string> types{
+      {"pa", "memref<f16, register, 4:1>"},         {"pb", "memref<f16, register, (2,2):(1,2)>"},
+      {"qa", "memref<f16, register, (2,2):(1,4)>"}, {"ga", "memref<f16, global, 4:1>"},
+      {"pc", "memref<f32, register, 4:1>"},         {"pd", "memref<f32, register, (4,1):(1,0)>"},
+      {"qc", "memref<f32, register, (2,2):(4,1)>"}, {"pp", "memref<i1, register, 1:1>"}};
   return types;
 }
 
@@ -27,7 +28,8 @@ AtomStmt call(const std::string& atom, const std::vector<std::string>& memories)
   for (const std::string& name : memories) operands.push_back(*parse_operand_type(memory_types().at(name)));
   return {AtomCallStmt{*make_call(*parse_atom_type(atom), false, operands), memories}};
 }
-const std::string copy_text = "copy_atom<universal_copy<64>, 16>", matrix_text = "mma_atom<!fly_rocdl.cdna3.mfma<16x16x16, (f16, f16) -> f32>>";
+const std::string copy_text = "copy_atom<universal_copy<64>, 16>",
+                  matrix_text = "mma_atom<!fly_rocdl.cdna3.mfma<16x16x16, (f16, f16) -> f32>>";
 
 class World {
  public:
@@ -36,7 +38,8 @@ class World {
       const OperandType parsed = *parse_operand_type(type);
       layouts_[name] = *parsed.layout;
       cells_[name] = Values(16);
-      for (std::size_t i = 0; i < 16; ++i) cells_[name][i] = static_cast<std::int64_t>(name[0] * 131 + name[1] * 17 + static_cast<int>(i));
+      for (std::size_t i = 0; i < 16; ++i)
+        cells_[name][i] = static_cast<std::int64_t>(name[0] * 131 + name[1] * 17 + static_cast<int>(i));
     }
   }
   Values read(const std::string& name) const {
@@ -53,7 +56,9 @@ class World {
   std::map<std::string, int> numbers;  // loop counts and conditions
 
  private:
-  std::size_t at(const std::string& name, std::int64_t i) const { return static_cast<std::size_t>(crd2idx(IntTuple(i), layouts_.at(name))->value); }
+  std::size_t at(const std::string& name, std::int64_t i) const {
+    return static_cast<std::size_t>(crd2idx(IntTuple(i), layouts_.at(name))->value);
+  }
   std::map<std::string, NestedLayout> layouts_;
   std::map<std::string, Values> cells_;
 };
@@ -69,12 +74,15 @@ void run(const AtomBody& body, World& world) {
   for (const AtomStmt& stmt : body) {
     if (const auto* one = std::get_if<AtomCallStmt>(&stmt.node)) {
       const auto& names = one->memories;
-      if (one->call.atom.payload->kind == atom::Kind::mma) world.write(names[0], multiplied(world.read(names[1]), world.read(names[2]), world.read(names[3])));
-      else if (names.size() < 3 || world.read(names[2])[0] % 2 == 1) world.write(names[1], world.read(names[0]));
+      if (one->call.atom.payload->kind == atom::Kind::mma)
+        world.write(names[0], multiplied(world.read(names[1]), world.read(names[2]), world.read(names[3])));
+      else if (names.size() < 3 || world.read(names[2])[0] % 2 == 1)
+        world.write(names[1], world.read(names[0]));
     }
     if (const auto* loop = std::get_if<AtomLoop>(&stmt.node))
       for (int i = 0; i < world.numbers.at(loop->count); ++i) run(loop->body, world);
-    if (const auto* branch = std::get_if<AtomBranch>(&stmt.node)) run(world.numbers.at(branch->condition) != 0 ? branch->then : branch->otherwise, world);
+    if (const auto* branch = std::get_if<AtomBranch>(&stmt.node))
+      run(world.numbers.at(branch->condition) != 0 ? branch->then : branch->otherwise, world);
   }
 }
 
@@ -85,15 +93,24 @@ class Runner {
   std::vector<Values> run(const std::vector<ValueOp>& ops) {
     for (const ValueOp& op : ops) {
       if (op.name == "scf.yield") return all(op.operands);
-      if (op.name == "undefined") define(op, {first_value(op.results[0])});
-      else if (op.name == "scf.for") loop(op);
-      else if (op.name == "scf.if") define(op, run(op.bodies.at(world_.numbers.at(op.operands[0]) != 0 ? 0 : 1)));
-      else if (op.name == "fly.memref.gather") define(op, {value(op.operands[0])});
-      else if (op.name == "fly.memref.scatter") world_.write(op.operands[1].substr(1), value(op.operands[0]));
-      else if (op.name == "fly.mma_atom_call_ssa") define(op, {multiplied(value(op.operands[0]), value(op.operands[1]), value(op.operands[2]))});
-      else if (op.name == "fly.copy_atom_call_ssa" || op.name == "fly.copy_atom_call") copy(op);
-      else if (op.name == "fly.mma_atom_call") world_.write(op.operands[0].substr(1), multiplied(value(op.operands[1]), value(op.operands[2]), value(op.operands[3])));
-      else FAIL("unknown operation " << op.name);
+      if (op.name == "undefined")
+        define(op, {first_value(op.results[0])});
+      else if (op.name == "scf.for")
+        loop(op);
+      else if (op.name == "scf.if")
+        define(op, run(op.bodies.at(world_.numbers.at(op.operands[0]) != 0 ? 0 : 1)));
+      else if (op.name == "fly.memref.gather")
+        define(op, {value(op.operands[0])});
+      else if (op.name == "fly.memref.scatter")
+        world_.write(op.operands[1].substr(1), value(op.operands[0]));
+      else if (op.name == "fly.mma_atom_call_ssa")
+        define(op, {multiplied(value(op.operands[0]), value(op.operands[1]), value(op.operands[2]))});
+      else if (op.name == "fly.copy_atom_call_ssa" || op.name == "fly.copy_atom_call")
+        copy(op);
+      else if (op.name == "fly.mma_atom_call")
+        world_.write(op.operands[0].substr(1), multiplied(value(op.operands[1]), value(op.operands[2]), value(op.operands[3])));
+      else
+        FAIL("unknown operation " << op.name);
     }
     return {};
   }
@@ -121,8 +138,10 @@ class Runner {
   }
   void copy(const ValueOp& op) {
     const bool predicated = op.operands.size() == 3, happens = !predicated || value(op.operands[2])[0] % 2 == 1;
-    if (!op.results.empty()) define(op, {happens ? value(op.operands[0]) : value(op.operands[1])});
-    else if (happens) world_.write(op.operands[1].substr(1), value(op.operands[0]));
+    if (!op.results.empty())
+      define(op, {happens ? value(op.operands[0]) : value(op.operands[1])});
+    else if (happens)
+      world_.write(op.operands[1].substr(1), value(op.operands[0]));
   }
   World& world_;
   std::map<std::string, Values> values_;
@@ -133,13 +152,22 @@ AtomBody random_body(std::mt19937& random, int depth) {
   AtomBody body;
   for (unsigned i = 1 + random() % 4; i > 0; --i) {
     switch (random() % (depth > 0 ? 5 : 3)) {
-      case 0: body.push_back(call(copy_text, {pick({"pa", "pb", "qa", "ga"}), pick({"pa", "pb", "qa", "ga"})})); break;
-      case 1: body.push_back(call(copy_text, {pick({"pa", "pb", "ga"}), pick({"pa", "pb", "ga"}), "pp"})); break;
-      case 2:
-        body.push_back(call(matrix_text, {pick({"pc", "pd", "qc"}), pick({"pa", "pb", "qa"}), pick({"pa", "pb", "qa"}), pick({"pc", "pd", "qc"})}));
+      case 0:
+        body.push_back(call(copy_text, {pick({"pa", "pb", "qa", "ga"}), pick({"pa", "pb", "qa", "ga"})}));
         break;
-      case 3: body.push_back({AtomLoop{pick({"n0", "n1", "n3"}), random_body(random, depth - 1)}}); break;
-      default: body.push_back({AtomBranch{pick({"yes", "no"}), random_body(random, depth - 1), random() % 2 ? random_body(random, depth - 1) : AtomBody{}}});
+      case 1:
+        body.push_back(call(copy_text, {pick({"pa", "pb", "ga"}), pick({"pa", "pb", "ga"}), "pp"}));
+        break;
+      case 2:
+        body.push_back(call(matrix_text, {pick({"pc", "pd", "qc"}), pick({"pa", "pb", "qa"}), pick({"pa", "pb", "qa"}),
+                                          pick({"pc", "pd", "qc"})}));
+        break;
+      case 3:
+        body.push_back({AtomLoop{pick({"n0", "n1", "n3"}), random_body(random, depth - 1)}});
+        break;
+      default:
+        body.push_back({AtomBranch{pick({"yes", "no"}), random_body(random, depth - 1),
+                                   random() % 2 ? random_body(random, depth - 1) : AtomBody{}}});
     }
   }
   return body;
@@ -175,7 +203,8 @@ TEST_CASE("Register memories become values through loops and branches: both form
 }
 
 TEST_CASE("An accumulator is carried by its loop, and nothing loads or stores it") {
-  const AtomBody body{{AtomLoop{"n3", {call(copy_text, {"ga", "pa"}), call(matrix_text, {"pc", "pa", "pb", "pc"})}}}, call(matrix_text, {"qc", "pa", "pb", "pc"})};
+  const AtomBody body{{AtomLoop{"n3", {call(copy_text, {"ga", "pa"}), call(matrix_text, {"pc", "pa", "pb", "pc"})}}},
+                      call(matrix_text, {"qc", "pa", "pb", "pc"})};
   const auto promoted = promote(body);
   REQUIRE(promoted);
   const std::string text = to_string(*promoted);

@@ -113,7 +113,8 @@ TEST_CASE("A tiled matrix instruction: thread coordinates and views") {
 }
 
 TEST_CASE("Each element of an operand's tile has as many owners as atoms share it") {
-  const std::pair<const char*, const char*> cases[] = {{"mma.sync.m16n8k16.f16", "(2,2,1):(1,2,0)"}, {"mma.sync.m16n8k8.tf32", "(1,4,2):(0,1,4)"},
+  const std::pair<const char*, const char*> cases[] = {{"mma.sync.m16n8k16.f16", "(2,2,1):(1,2,0)"},
+                                                       {"mma.sync.m16n8k8.tf32", "(1,4,2):(0,1,4)"},
                                                        {"cdna3.mfma<32x32x8,(f16,f16)->f32>", "(2,1,2):(2,0,1)"},
                                                        {"gfx11.wmma<16x16x16,(f16,f16)->f32>", "(2,2,1):(2,1,0)"}};
   for (const auto& [name, atoms] : cases) {
@@ -144,8 +145,8 @@ TEST_CASE("Each element of an operand's tile has as many owners as atoms share i
 }
 
 TEST_CASE("A fragment of a matrix instruction as a copy walks it") {
-  // C of mma.sync, 2 x 2 warps, stored by copies of two floats: the copy's values are the registers that hold the elements which
-  // the copy owns.
+  // C of mma.sync, 2 x 2 warps, stored by copies of two floats: the copy's values are the registers that hold the elements
+  // which the copy owns.
   const TiledMma mma = *TiledMma::make(*MmaAtom::make(*atom_named("mma.sync.m16n8k16.f16")), layout("(2,2,1):(1,2,0)"));
   for (const auto& [bits, operand] : {std::pair{32, 'C'}, std::pair{32, 'A'}, std::pair{32, 'B'}}) {
     INFO(operand);

@@ -15,13 +15,17 @@ using namespace tmemsim::tests;
 
 namespace {
 
-std::uint32_t reg(const sim::Outcome& outcome, std::size_t row, std::size_t lane) { return outcome.image.ctas.at(0).registers.at(0).at(row).value.at(lane); }
+std::uint32_t reg(const sim::Outcome& outcome, std::size_t row, std::size_t lane) {
+  return outcome.image.ctas.at(0).registers.at(0).at(row).value.at(lane);
+}
 
 // Word w of the tile is the bytes 4w .. 4w + 3: half h of it has the number 2w + h. Rows of 16 bytes are 8 halves.
 std::string matrix_program(const std::string& operation) {
   return "kernel k\ntarget sm_90\nlaunch warps=1\n"
-         "buffer tile: shared u16 [32, 8] offset=0 init=iota(0, 1)\nbuffer back: shared u16 [32, 8] offset=1024\nbuffer R: local u32 [8]\n"
-         "program {\nbar.warp.sync\n" + operation + "}\n";
+         "buffer tile: shared u16 [32, 8] offset=0 init=iota(0, 1)\nbuffer back: shared u16 [32, 8] offset=1024\nbuffer R: "
+         "local u32 [8]\n"
+         "program {\nbar.warp.sync\n" +
+         operation + "}\n";
 }
 
 // The number of the half that PTX ISA figures 104 ff. give to half h of register j of a lane, when lane i points at row i.
@@ -30,14 +34,17 @@ std::uint32_t half_of(bool trans, std::uint32_t lane, std::uint32_t j, std::uint
   return 8 * (8 * j + row) + column;
 }
 
-std::string rows(int count, int first = 0) { return count == 1 ? fmt::format("R.r[{}]", first) : fmt::format("R.r[{}:{}]", first, first + count); }
+std::string rows(int count, int first = 0) {
+  return count == 1 ? fmt::format("R.r[{}]", first) : fmt::format("R.r[{}:{}]", first, first + count);
+}
 
 }  // namespace
 
 TEST_CASE("ldmatrix gives every lane its piece of every row") {
   for (const int num : {1, 2, 4}) {
     for (const bool trans : {false, true}) {
-      const auto outcome = simulate(matrix_program(fmt::format("ldmatrix num={} trans={} dst={} src=tile[lane, 0]\n", num, trans, rows(num))));
+      const auto outcome =
+          simulate(matrix_program(fmt::format("ldmatrix num={} trans={} dst={} src=tile[lane, 0]\n", num, trans, rows(num))));
       INFO(num << " " << trans);
       CHECK(findings(outcome) == "");
       for (std::uint32_t lane = 0; lane < 32; ++lane) {
@@ -52,8 +59,10 @@ TEST_CASE("stmatrix puts every lane's piece into every row") {
   for (const int num : {1, 2, 4}) {
     for (const bool trans : {false, true}) {
       std::string set;
-      for (int j = 0; j < num; ++j) set += fmt::format("mov dst=R.r[{}] a=lane * 2 + {} | (lane * 2 + {}) << 16\n", j, 100 * j, 100 * j + 1);
-      const auto outcome = simulate(matrix_program(set + fmt::format("stmatrix num={} trans={} dst=back[lane, 0] src={}\n", num, trans, rows(num))));
+      for (int j = 0; j < num; ++j)
+        set += fmt::format("mov dst=R.r[{}] a=lane * 2 + {} | (lane * 2 + {}) << 16\n", j, 100 * j, 100 * j + 1);
+      const auto outcome = simulate(
+          matrix_program(set + fmt::format("stmatrix num={} trans={} dst=back[lane, 0] src={}\n", num, trans, rows(num))));
       INFO(num << " " << trans);
       CHECK(findings(outcome) == "");
       const Bytes& shared = outcome.image.ctas.at(0).shared;
@@ -86,8 +95,13 @@ At place_b(int packed, int t, int i) { return {t / 4, i / packed * 4 * packed + 
 At place_c(int t, int i) { return {t / 4 + 8 * (i / 2), t % 4 * 2 + i % 2}; }
 
 std::uint32_t encoded(Dtype dtype, int value) {
-  const auto floating = [&] { return dtype == Dtype::tf32 ? std::bit_cast<std::uint32_t>(static_cast<float>(value)) : static_cast<std::uint32_t>(encode(dtype, value)); };
-  return dtype == Dtype::s8 || dtype == Dtype::u8 || dtype == Dtype::s32 ? static_cast<std::uint32_t>(value) & (dtype == Dtype::s32 ? ~0u : 0xffu) : floating();
+  const auto floating = [&] {
+    return dtype == Dtype::tf32 ? std::bit_cast<std::uint32_t>(static_cast<float>(value))
+                                : static_cast<std::uint32_t>(encode(dtype, value));
+  };
+  return dtype == Dtype::s8 || dtype == Dtype::u8 || dtype == Dtype::s32
+             ? static_cast<std::uint32_t>(value) & (dtype == Dtype::s32 ? ~0u : 0xffu)
+             : floating();
 }
 
 // Small numbers, different for each element, so that all sums are exact in f16 too.
@@ -121,7 +135,8 @@ TEST_CASE("mma.sync multiplies fragments as the tables of the ISA say, in every 
     const auto a_of = [&](int row, int depth) { return is_unsigned ? a_value(row, depth) + 3 : a_value(row, depth); };
     const auto load = [](const char* name, int registers) {
       std::string text;
-      for (int r = 0; r < registers; ++r) text += fmt::format("ld dst={}.r[{}] src={}_in[lane, {}] bytes=4\n", name, r, name, r);
+      for (int r = 0; r < registers; ++r)
+        text += fmt::format("ld dst={}.r[{}] src={}_in[lane, {}] bytes=4\n", name, r, name, r);
       return text;
     };
     std::string text = "kernel k\ntarget sm_80\nlaunch warps=1\n";
@@ -141,9 +156,9 @@ TEST_CASE("mma.sync multiplies fragments as the tables of the ISA say, in every 
                 return encoded(mma.result_type, c_value(p.row, p.column));
               }));
     text += "program {\n" + load("A", mma.a.registers) + load("B", mma.b.registers) + load("C", mma.c.registers);
-    text += fmt::format("mma.sync shape={} type={} acc={} d=C.r[0:{}] a=A.r[0:{}] b={} c=C.r[0:{}]\n}}\n", keyword(mma.shape), keyword(mma.input),
-                        keyword(mma.result), mma.c.registers, mma.a.registers, mma.b.registers == 1 ? "B.r[0]" : fmt::format("B.r[0:{}]", mma.b.registers),
-                        mma.c.registers);
+    text += fmt::format("mma.sync shape={} type={} acc={} d=C.r[0:{}] a=A.r[0:{}] b={} c=C.r[0:{}]\n}}\n", keyword(mma.shape),
+                        keyword(mma.input), keyword(mma.result), mma.c.registers, mma.a.registers,
+                        mma.b.registers == 1 ? "B.r[0]" : fmt::format("B.r[0:{}]", mma.b.registers), mma.c.registers);
     const auto program = program_of(text);
     const auto outcome = sim::run(program, sim::Options{});
     CHECK(findings(outcome) == "");
@@ -153,7 +168,8 @@ TEST_CASE("mma.sync multiplies fragments as the tables of the ISA say, in every 
         const At p = place_c(t, i);
         int sum = c_value(p.row, p.column);
         for (int depth = 0; depth < k; ++depth) sum += a_of(p.row, depth) * b_value(p.column, depth);
-        const std::uint32_t word = reg(outcome, first + static_cast<std::size_t>(i / result_packed), static_cast<std::size_t>(t));
+        const std::uint32_t word =
+            reg(outcome, first + static_cast<std::size_t>(i / result_packed), static_cast<std::size_t>(t));
         const std::uint32_t bits = result_packed == 1 ? word : word >> (16 * (i % 2)) & 0xffff;
         REQUIRE(bits == encoded(mma.result_type == Dtype::f32 ? Dtype::tf32 : mma.result_type, sum));
       }
@@ -167,18 +183,19 @@ TEST_CASE("Matrices of a warp: what is wrong whatever the program does is refuse
     try {
       Kernel kernel = parse_kernel(matrix_program(operation), "k.kernel");
       verify(kernel, Level::machine);
-    } catch (const InputError& error) {
-      return error.what();
-    }
+    } catch (const InputError& error) { return error.what(); }
     return "";
   };
   CHECK(refused("ldmatrix num=2 dst=R.r[0:2] src=tile[lane, 0]\n") == "");
   CHECK_THAT(refused("ldmatrix num=3 dst=R.r[0:3] src=tile[lane, 0]\n"), tests::contains("1, 2 or 4"));
   CHECK_THAT(refused("ldmatrix num=2 dst=R.r[0:4] src=tile[lane, 0]\n"), tests::contains("2 registers"));
   CHECK_THAT(refused("ldmatrix num=2 dst=R.r[0,0] src=tile[lane, 0]\n"), tests::contains("twice"));
-  CHECK_THAT(refused("mma.sync shape=m16n8k32 type=f16 d=R.r[0:4] a=R.r[0:4] b=R.r[0:2] c=R.r[0:4]\n"), tests::contains("there is no mma.sync.m16n8k32.f16"));
-  CHECK_THAT(refused("mma.sync shape=m16n8k8 type=s8 d=R.r[0:4] a=R.r[0:4] b=R.r[0:2] c=R.r[0:4]\n"), tests::contains("m16n8k16.s8"));
-  CHECK_THAT(refused("mma.sync shape=m16n8k16 type=f16 d=R.r[0:4] a=R.r[0:2] b=R.r[0:2] c=R.r[0:4]\n"), tests::contains("a of mma.sync.m16n8k16.f16 is 4 registers"));
+  CHECK_THAT(refused("mma.sync shape=m16n8k32 type=f16 d=R.r[0:4] a=R.r[0:4] b=R.r[0:2] c=R.r[0:4]\n"),
+             tests::contains("there is no mma.sync.m16n8k32.f16"));
+  CHECK_THAT(refused("mma.sync shape=m16n8k8 type=s8 d=R.r[0:4] a=R.r[0:4] b=R.r[0:2] c=R.r[0:4]\n"),
+             tests::contains("m16n8k16.s8"));
+  CHECK_THAT(refused("mma.sync shape=m16n8k16 type=f16 d=R.r[0:4] a=R.r[0:2] b=R.r[0:2] c=R.r[0:4]\n"),
+             tests::contains("a of mma.sync.m16n8k16.f16 is 4 registers"));
   CHECK(refused("mma.sync shape=m16n8k16 type=f16 d=R.r[0:4] a=R.r[4:8] b=R.r[0:2] c=R.r[0:4]\n") == "");
 }
 
@@ -187,14 +204,21 @@ TEST_CASE("Matrices of a warp: verdicts, each with a twin that is right") {
   CHECK(findings_everywhere(matrix_program("x: ldmatrix num=4 dst=R.r[0:4] src=tile{byte: lane * 8}\n")) == "misaligned x");
   CHECK(findings_everywhere(matrix_program("x: ldmatrix num=4 dst=R.r[0:4] src=tile{byte: lane * 16}\n")) == "");
   CHECK(findings_everywhere(matrix_program("x: ldmatrix num=4 dst=R.r[0:4] src=tile{byte: lane * 32}\n")) == "out-of-bounds x");
-  CHECK(findings_everywhere(matrix_program("x: ldmatrix num=2 dst=R.r[0:2] src=tile{byte: lane * 32}\n")) == "");  // lanes 16 .. 31 give no address
-  CHECK(findings_everywhere(matrix_program("x: ldmatrix num=1 dst=R.r[0] src=back[lane, 0]\nmma: mma.sync shape=m16n8k4 type=tf32 d=R.r[4:8] a=R.r[0,0] b=R.r[0] c=R.r[0,0,0,0]\n")) ==
-        "uninit-read mma");
-  CHECK(findings_everywhere(matrix_program("x: @lanes 0..15 ldmatrix num=1 dst=R.r[0] src=tile[lane, 0]\n")) == "participation x");
-  CHECK(findings_everywhere(matrix_program(set + "x: @lanes 1..31 stmatrix num=1 dst=back[lane, 0] src=R.r[0]\n")) == "participation x");
+  CHECK(findings_everywhere(matrix_program("x: ldmatrix num=2 dst=R.r[0:2] src=tile{byte: lane * 32}\n")) ==
+        "");  // lanes 16 .. 31 give no address
+  CHECK(findings_everywhere(matrix_program("x: ldmatrix num=1 dst=R.r[0] src=back[lane, 0]\nmma: mma.sync shape=m16n8k4 "
+                                           "type=tf32 d=R.r[4:8] a=R.r[0,0] b=R.r[0] c=R.r[0,0,0,0]\n")) == "uninit-read mma");
+  CHECK(findings_everywhere(matrix_program("x: @lanes 0..15 ldmatrix num=1 dst=R.r[0] src=tile[lane, 0]\n")) ==
+        "participation x");
+  CHECK(findings_everywhere(matrix_program(set + "x: @lanes 1..31 stmatrix num=1 dst=back[lane, 0] src=R.r[0]\n")) ==
+        "participation x");
   CHECK(findings_everywhere(matrix_program(set + "x: stmatrix num=1 dst=back[lane, 0] src=R.r[0]\n")) == "");
-  CHECK(findings_everywhere(matrix_program(set + "w: stmatrix num=4 dst=back[lane, 0] src=R.r[0:4]\nx: ldmatrix num=4 dst=R.r[0:4] src=back[31 - lane, 0]\n")) == "smem-race x < w");
-  CHECK(findings_everywhere(matrix_program(set + "w: stmatrix num=4 dst=back[lane, 0] src=R.r[0:4]\nbar.warp.sync\nx: ldmatrix num=4 dst=R.r[0:4] src=back[31 - lane, 0]\n")) == "");
+  CHECK(
+      findings_everywhere(matrix_program(
+          set + "w: stmatrix num=4 dst=back[lane, 0] src=R.r[0:4]\nx: ldmatrix num=4 dst=R.r[0:4] src=back[31 - lane, 0]\n")) ==
+      "smem-race x < w");
+  CHECK(findings_everywhere(matrix_program(set + "w: stmatrix num=4 dst=back[lane, 0] src=R.r[0:4]\nbar.warp.sync\nx: ldmatrix "
+                                                 "num=4 dst=R.r[0:4] src=back[31 - lane, 0]\n")) == "");
   std::string old = matrix_program("x: stmatrix num=1 dst=back[lane, 0] src=R.r[0]\n");
   old.replace(old.find("sm_90"), 5, "sm_80");
   CHECK(findings(simulate(old)) == "target x");
@@ -221,42 +245,51 @@ const std::string fragment_a = "S[(2,8,2,4,2):(2,4@laneid,4,1@laneid,1)]";
 }  // namespace
 
 TEST_CASE("copy by ldmatrix: rows of the shared side, four matrices an instruction") {
-  const std::string buffers = "buffer S: shared f16 [16, 16] offset=0 init=iota(0, 1)\nbuffer F: local f16 [16, 16] layout=\"" + fragment_a +
-                              "\"\nbuffer out: global f16 [16, 16] init=fill(0)\n";
+  const std::string buffers = "buffer S: shared f16 [16, 16] offset=0 init=iota(0, 1)\nbuffer F: local f16 [16, 16] layout=\"" +
+                              fragment_a + "\"\nbuffer out: global f16 [16, 16] init=fill(0)\n";
   const std::string text = gemm_text(buffers, "copy dst=F src=S variant=ldmatrix\ncopy dst=out src=F\n");
   CHECK(instructions(lowered_kernel(text)) == "ldmatrix num=4 dst=F.r[0:4] src=S{byte: lane % 16 * 32 + lane / 16 * 16}\n");
   CHECK(run_lowered(text) == "");
   // Columns side by side: transposed.
-  const std::string columns = "buffer S: shared f16 [16, 16] layout=\"S[(16,16):(1,16)]\" offset=0 init=iota(0, 1)\nbuffer F: local f16 [16, 16] layout=\"" +
-                              fragment_a + "\"\nbuffer out: global f16 [16, 16] init=fill(0)\n";
+  const std::string columns =
+      "buffer S: shared f16 [16, 16] layout=\"S[(16,16):(1,16)]\" offset=0 init=iota(0, 1)\nbuffer F: local f16 [16, 16] "
+      "layout=\"" +
+      fragment_a + "\"\nbuffer out: global f16 [16, 16] init=fill(0)\n";
   const std::string transposed = gemm_text(columns, "copy dst=F src=S variant=ldmatrix\ncopy dst=out src=F\n");
   CHECK_THAT(instructions(lowered_kernel(transposed)), tests::contains("ldmatrix num=4 trans=true"));
   CHECK(run_lowered(transposed) == "");
   // Back by stmatrix.
-  const std::string back = gemm_text(columns + "buffer T: shared f16 [16, 16] offset=1024\n",
-                                     "copy dst=F src=S variant=ldmatrix\ncopy dst=T src=F variant=stmatrix\nbar.warp.sync\ncopy dst=out src=T\n");
+  const std::string back =
+      gemm_text(columns + "buffer T: shared f16 [16, 16] offset=1024\n",
+                "copy dst=F src=S variant=ldmatrix\ncopy dst=T src=F variant=stmatrix\nbar.warp.sync\ncopy dst=out src=T\n");
   CHECK(run_lowered(back) == "");
 }
 
 TEST_CASE("copy by ldmatrix: what no matrix can hold is refused with the reason") {
   const auto refusal = [](const std::string& shared, const std::string& local) {
-    const std::string buffers = "buffer S: shared f16 [16, 16]" + shared + " init=iota(0, 1)\nbuffer F: local f16 [16, 16] layout=\"" + local + "\"\n";
+    const std::string buffers =
+        "buffer S: shared f16 [16, 16]" + shared + " init=iota(0, 1)\nbuffer F: local f16 [16, 16] layout=\"" + local + "\"\n";
     return run_text(gemm_text(buffers, "copy dst=F src=S variant=ldmatrix\n")).problem;
   };
   CHECK_THAT(refusal(" layout=\"S[(16,16):(20,1)]\" offset=0", fragment_a), tests::contains("no multiple of 128"));
   CHECK_THAT(refusal(" offset=8", fragment_a), tests::contains("multiple"));
   CHECK_THAT(refusal(" offset=0", "S[(16,2,8):(1@laneid,16@laneid,1)]"), tests::contains("no piece of a row"));
   CHECK_THAT(refusal(" offset=0", "S[(2,8,2,2,4):(2,4@laneid,4,1,1@laneid)]"), tests::contains("no piece of a row"));
-  CHECK_THAT(refusal(" layout=\"Swizzle(2,2,3) o S[(16,16):(16,1)]\" offset=0", fragment_a), tests::contains("swizzle moves less"));
+  CHECK_THAT(refusal(" layout=\"Swizzle(2,2,3) o S[(16,16):(16,1)]\" offset=0", fragment_a),
+             tests::contains("swizzle moves less"));
 }
 
 TEST_CASE("gemm by mma.sync: tiles, steps along K, replicated operands, every input type") {
   const auto product = [](const char* type, const char* result, int k, const std::string& a, const std::string& b) {
-    return fmt::format("buffer A: global {0} [16, {2}] init=iota(-7, 1)\nbuffer B: global {0} [8, {2}] init=iota(5, 1)\nbuffer D: global {1} [16, 8] init=fill(3)\n"
-                       "buffer FA: local {0} [16, {2}] layout=\"{3}\"\nbuffer FB: local {0} [8, {2}] layout=\"{4}\"\n"
-                       "buffer FD: local {1} [16, 8] layout=\"S[(2,8,4,2):(2,4@laneid,1@laneid,1)]\"\n", type, result, k, a, b);
+    return fmt::format(
+        "buffer A: global {0} [16, {2}] init=iota(-7, 1)\nbuffer B: global {0} [8, {2}] init=iota(5, 1)\nbuffer D: global {1} "
+        "[16, 8] init=fill(3)\n"
+        "buffer FA: local {0} [16, {2}] layout=\"{3}\"\nbuffer FB: local {0} [8, {2}] layout=\"{4}\"\n"
+        "buffer FD: local {1} [16, 8] layout=\"S[(2,8,4,2):(2,4@laneid,1@laneid,1)]\"\n",
+        type, result, k, a, b);
   };
-  const std::string body = "copy dst=FA src=A\ncopy dst=FB src=B\ncopy dst=FD src=D\ngemm d=FD a=FA b=FB{}\ncopy dst=D src=FD\n";
+  const std::string body =
+      "copy dst=FA src=A\ncopy dst=FB src=B\ncopy dst=FD src=D\ngemm d=FD a=FA b=FB{}\ncopy dst=D src=FD\n";
   struct Case {
     const char *type, *result;
     int k;
@@ -287,8 +320,10 @@ TEST_CASE("gemm by mma.sync: tiles, steps along K, replicated operands, every in
 TEST_CASE("The reference multiplies whole matrices: an independent sum") {
   // D[m, n] = 3 + sum over k of (m * K + k - 7) * (n * K + k + 5), exact in f32.
   const std::string text = gemm_text(
-      "buffer A: global f16 [16, 16] init=iota(-7, 1)\nbuffer B: global f16 [8, 16] init=iota(5, 1)\nbuffer D: global f32 [16, 8] init=fill(3)\n"
-      "buffer FA: local f16 [16, 16] layout=\"S[(2,8,2,4,2):(2,4@laneid,4,1@laneid,1)]\"\nbuffer FB: local f16 [8, 16] layout=\"S[(8,2,4,2):(4@laneid,2,1@laneid,1)]\"\n"
+      "buffer A: global f16 [16, 16] init=iota(-7, 1)\nbuffer B: global f16 [8, 16] init=iota(5, 1)\nbuffer D: global f32 [16, "
+      "8] init=fill(3)\n"
+      "buffer FA: local f16 [16, 16] layout=\"S[(2,8,2,4,2):(2,4@laneid,4,1@laneid,1)]\"\nbuffer FB: local f16 [8, 16] "
+      "layout=\"S[(8,2,4,2):(4@laneid,2,1@laneid,1)]\"\n"
       "buffer FD: local f32 [16, 8] layout=\"S[(2,8,4,2):(2,4@laneid,1@laneid,1)]\"\n",
       "copy dst=FA src=A\ncopy dst=FB src=B\ncopy dst=FD src=D\ngemm d=FD a=FA b=FB\ncopy dst=D src=FD\n");
   const auto kernel = std::make_shared<Kernel>(lowered_kernel(text));
