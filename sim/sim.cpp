@@ -2,6 +2,7 @@
 
 #include <memory>
 
+#include "sim/check/attribution.hpp"
 #include "sim/check/static.hpp"
 #include "sim/exec/machine.hpp"
 
@@ -68,7 +69,10 @@ Outcome run(const Program& program, const Options& options, Observer* observer) 
   if (options.scheduler == Scheduler::exhaustive) throw Unsupported("the exhaustive scheduler is not built yet");
   auto machine = std::make_shared<Machine>(program, options, observer);
   const bool ran = !check_before_running(*machine);
-  if (ran) machine->run_to_end();
+  if (ran) {
+    machine->run_to_end();
+    attribute_conflicts(*machine);
+  }
 
   Outcome outcome;
   outcome.findings = resolve(machine->candidates.all(), options.profile);

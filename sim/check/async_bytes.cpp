@@ -85,9 +85,10 @@ class AsyncChecker {
     const Access& y = table_[record_];
     const bool shared = where_.owner != nullptr;
     const bool ordered = warp_.happened_before(Sight::any, x_record, x.lanes, warp_.lanes, false);
+    const bool has_path = is_async(x) ? warp_.complete_before(Sight::any, x) : ordered;
     const bool tensor_core = is_tensor_core(x.kind) || is_tensor_core(y.kind);
     if (is_tensor_core(x.kind) && !x_writes && ordered) return Verdict::war_mma;
-    if (shared && !tensor_core && !ordered && x.buffer != y.buffer && x.buffer != no_buffer) return Verdict::alias_race;
+    if (shared && !tensor_core && !has_path && x.buffer != y.buffer && x.buffer != no_buffer) return Verdict::alias_race;
     return shared ? Verdict::smem_race : Verdict::global_race;
   }
 
@@ -108,13 +109,14 @@ class AsyncChecker {
     }
     Candidate found = warp_.candidate(verdict, std::move(message), x_record);
     found.other->lanes = x_lanes;
+    found.conflicts.push_back({{table_[record_], !writes_, writes_}, {x, !x_writes, x_writes}, {}});
+    found.conflicts.back().other.access.lanes = x_lanes;
     found.unordered = verdict != Verdict::proxy_fence && !warp_.happened_before(Sight::any, x_record, x_lanes, warp_.lanes, false);
     if (found.unordered && writes_) {
       const Access& y = table_[record_];
       const bool smaller = std::tuple(y.cta, y.warp, y.step, y.number) < std::tuple(x.cta, x.warp, x.step, x.number);
       if (!x_writes || smaller) {  // told as if the write, or the smaller of two, came first
-        std::swap(found.at, *found.other);
-        std::swap(found.at_instance, found.other_instance);
+        swap_sides(found);
       }
     }
     found.where.space = where_.owner ? "shared" : "global";

@@ -4,9 +4,12 @@ namespace tmemsim::sim {
 namespace {
 
 constexpr std::size_t most_instances = 4096;  // kept of the repeats of one finding
+constexpr std::size_t most_conflicts = 32;    // whose two sides are kept
 
 void count_in(Candidate& known, Candidate& more) {
   ++known.count;
+  for (Conflict& conflict : more.conflicts)
+    if (known.conflicts.size() < most_conflicts) known.conflicts.push_back(std::move(conflict));
   if (known.more_at.size() >= most_instances) return;
   known.more_at.push_back(more.at_instance);
   known.more_other.push_back(more.other_instance);
@@ -15,8 +18,16 @@ void count_in(Candidate& known, Candidate& more) {
 
 }  // namespace
 
+void swap_sides(Candidate& candidate) {
+  if (!candidate.other) return;
+  std::swap(candidate.at, *candidate.other);
+  std::swap(candidate.at_instance, candidate.other_instance);
+  for (Conflict& conflict : candidate.conflicts) std::swap(conflict.at, conflict.other);
+}
+
 void Candidates::add(Candidate candidate) {
-  const Key key{candidate.verdict, candidate.at.path, candidate.at.op, candidate.other ? candidate.other->path : "", candidate.other ? candidate.other->op : ""};
+  const Key key{candidate.verdict, candidate.at.path, candidate.at.op, candidate.other ? candidate.other->path : "", candidate.other ? candidate.other->op : "",
+                candidate.barrier};
   for (std::size_t index : known_[key]) {
     if (all_[index].severity != candidate.severity) continue;
     count_in(all_[index], candidate);

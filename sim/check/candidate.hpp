@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "ir/finding.hpp"
+#include "sim/check/access.hpp"
 
 namespace tmemsim::sim {
 
@@ -16,6 +17,35 @@ namespace tmemsim::sim {
 struct Instance {
   std::uint32_t cta = 0, warp = 0, number = 0;
   auto operator<=>(const Instance&) const = default;
+};
+
+// An mbarrier object: CTA in the grid, byte offset in its window.
+struct BarrierKey {
+  std::uint32_t cta = 0;
+  std::int64_t offset = 0;
+  auto operator<=>(const BarrierKey&) const = default;
+};
+
+// How strong a finding about an mbarrier is: of several about one object the first in this list is the fault, the others
+// follow from it.
+enum class BarrierFault : std::uint8_t {
+  none,
+  object,      // there is no object, or the signal goes elsewhere
+  count,       // arrivals or bytes that no order could make right
+  new_phase,   // a wait that passed only because the object was new
+  unobserved,  // an arrival in a phase although nobody has been seen to wait for the one before
+  overtaken,   // a phase that may be complete before those who wait for an earlier one have seen it
+  standstill,  // what is missing at the end
+};
+
+// The two accesses of a conflict, and what each does to the storage.
+struct ConflictSide {
+  Access access;
+  bool reads = false, writes = false;
+};
+struct Conflict {
+  ConflictSide at, other;
+  std::vector<BarrierKey> explained_by;  // filled in at the end: see attribution.hpp
 };
 
 struct Candidate {
@@ -29,24 +59,35 @@ struct Candidate {
   Instance at_instance, other_instance;
   std::optional<Instance> origin;             // of uninit-read: the earlier access that brought the undefined value in
   bool unordered = false;                   // nothing orders the two accesses: named by the write
+  BarrierFault barrier_fault = BarrierFault::none;
+  std::optional<BarrierKey> barrier;        // of a finding about an mbarrier
+  std::vector<BarrierKey> blocked_on;       // of a standstill: the mbarriers that are waited for
+  std::vector<std::uint32_t> blocked_ctas;  // of a standstill: whose threads take part in it
+  std::vector<Conflict> conflicts;          // the two sides, of the first instances
+  std::vector<BarrierKey> signalled;        // filled in at the end: mbarriers that one of the two was to be handed over by
+  bool lacks_wait = false;                  // filled in at the end: one of these mbarriers is never waited for by anybody
   std::uint64_t count = 1;
   std::vector<Instance> more_at, more_other;  // of the repeats (bounded)
   std::vector<std::optional<Instance>> more_origins;
 };
+
+// Tells the two accesses the other way round.
+void swap_sides(Candidate& candidate);
 
 class Candidates {
  public:
   // Repeats (same verdict, same two statements) are counted, not kept.
   void add(Candidate candidate);
   const std::vector<Candidate>& all() const { return all_; }
+  std::vector<Candidate>& all() { return all_; }
 
  private:
-  using Key = std::tuple<Verdict, std::string, std::string, std::string, std::string>;
+  using Key = std::tuple<Verdict, std::string, std::string, std::string, std::string, std::optional<BarrierKey>>;
   std::vector<Candidate> all_;
   std::map<Key, std::vector<std::size_t>> known_;
 };
 
 // Precedence (tcgen05.md 14.6): one fault, one finding. In program order of `at`.
-std::vector<Finding> resolve(const std::vector<Candidate>& candidates, const Profile& profile);
+std::vector<Finding> resolve(std::vector<Candidate> candidates, const Profile& profile);
 
 }  // namespace tmemsim::sim

@@ -115,6 +115,7 @@ class Checker {
     const bool y_writes = use_ != TmemUse::read;
     const bool tensor_core = is_tensor_core(x.kind) || is_tensor_core(y.kind);
     Candidate found = warp_.candidate(Verdict::raw_st, "", x_record);
+    found.conflicts.push_back({{y, use_ != TmemUse::write, y_writes}, {x, !x_writes || x.updates, x_writes}, {}});
     bool y_first = false;
     if (is_ordered(Sight::any, x)) {
       found.verdict = Verdict::missing_fence;
@@ -149,8 +150,7 @@ class Checker {
       }
     }
     if (y_first) {
-      std::swap(found.at, *found.other);
-      std::swap(found.at_instance, found.other_instance);
+      swap_sides(found);
     }
     found.where.space = "tmem";
     found.where.sm = cta_.sm;
@@ -203,6 +203,7 @@ void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation) {
       if ((tmem.state[slab / 2][column].bad & slab_mask(slab)) == slab_mask(slab)) return;  // another column may still tell
       Candidate found = warp.candidate(x.cta == warp.cta.index ? Verdict::dealloc_live : Verdict::peer_lifecycle, fmt::format("columns are freed while an access that has {} them may not be complete",
                                                                           doing(x_writes)), x_record);
+      found.conflicts.push_back({{warp.describe(), true, true}, {x, !x_writes || x.updates, x_writes}, {}});
       found.where.space = "tmem";
       found.where.sm = cta.sm;
       found.where.cta = cta.index;
@@ -244,8 +245,7 @@ bool check_column(Warp& warp, const Cta& cta, std::uint32_t column) {
   Candidate found = warp.candidate(Verdict::unallocated_access, fmt::format("column {} belongs to no live allocation of the CTA", column));
   if (freed_meanwhile(warp, cta, column)) {
     found = warp.candidate(Verdict::dealloc_live, "nothing orders the access before the dealloc of its columns", history.freed_by);
-    std::swap(found.at, *found.other);  // always the dealloc
-    std::swap(found.at_instance, found.other_instance);
+    swap_sides(found);  // always the dealloc
   } else if (was_freed) {
     found = warp.candidate(Verdict::unallocated_access, fmt::format("column {} has been freed", column), history.freed_by);
   } else if (own) {

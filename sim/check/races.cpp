@@ -27,13 +27,15 @@ void Warp::report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touc
   const Access& y = machine.accesses[record];
   const bool y_writes = touch == Touch::write;
   const bool ordered = happened_before(Sight::any, x_record, x_lanes, 1u << lane, y.collective);
+  // An order of the issues is none for an asynchronous access: it has to be complete.
+  const bool has_path = x.kind == AccessKind::order ? ordered : complete_for(Sight::any, x, 1u << lane);
   const bool same_warp = x.cta == y.cta && x.warp == y.warp;
   const bool other_view = x.buffer != y.buffer && x.buffer != no_buffer && y.buffer != no_buffer;
   const std::string& name = machine.kernel.buffers[span.buffer].name;
 
   Verdict verdict = span.shared ? Verdict::smem_race : Verdict::global_race;
   std::string message = fmt::format("bytes of {} are {} and {} by threads that nothing orders", name, past(x_writes), past(y_writes));
-  if (span.shared && other_view && (!same_warp || x.kind == AccessKind::bulk) && !is_tensor_core(x.kind) && !ordered) {
+  if (span.shared && other_view && (!same_warp || x.kind == AccessKind::bulk) && !is_tensor_core(x.kind) && !has_path) {
     verdict = Verdict::alias_race;
     message = fmt::format("{} and {} share bytes, and nothing orders their uses", machine.kernel.buffers[x.buffer].name, name);
   } else if (is_tensor_core(x.kind) && !x_writes && ordered) {
@@ -47,11 +49,13 @@ void Warp::report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touc
   found.unordered = !ordered;
   found.at.lanes = y.collective ? y.lanes : 1u << lane;
   found.other->lanes = x_lanes;
+  found.conflicts.push_back({{y, !y_writes, y_writes}, {x, !x_writes, x_writes}, {}});
+  found.conflicts.back().at.access.lanes = found.at.lanes;
+  found.conflicts.back().other.access.lanes = x_lanes;
   // Nothing is phrased in time: an unordered pair is told as if the write came first; of two writes the smaller comes first.
   const bool swap = !ordered && (y_writes && (!x_writes || std::tuple(y.cta, y.warp, y.step, y.number) < std::tuple(x.cta, x.warp, x.step, x.number)));
   if (swap) {
-    std::swap(found.at, *found.other);
-    std::swap(found.at_instance, found.other_instance);
+    swap_sides(found);
   }
   const std::int64_t first = span.first[lane] - span.base;
   found.where.space = span.shared ? "shared" : "global";

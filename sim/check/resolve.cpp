@@ -1,5 +1,6 @@
 // Which candidates are findings: tcgen05.md 14.6. One fault, one finding; causes are not followed by a cascade.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <tuple>
 
@@ -35,7 +36,7 @@ bool covered(const std::vector<Instance>& of, const std::set<Instance>& known) {
 
 class Resolver {
  public:
-  explicit Resolver(const std::vector<Candidate>& candidates) : candidates_(candidates), kept_(candidates.size(), true) {}
+  explicit Resolver(std::vector<Candidate>& candidates) : candidates_(candidates), kept_(candidates.size(), true) {}
 
   void apply() {
     first_fault_of_an_instruction();
@@ -43,9 +44,15 @@ class Resolver {
     registers_yield_to_cells();
     peer_yields_to_own_dealloc();
     dealloc_yields_to_conflict();
+    dealloc_names_the_last_access();
     uninit_yields_to_conflict();
-    leak_yields_to_block();
-    blocks_yield_to_participation();
+    warnings_yield_to_conflicts();
+    layout_yields_to_other_findings();
+    the_strongest_fault_of_a_barrier();
+    conflicts_yield_to_barriers();
+    one_finding_for_a_barrier();
+    block_yields_to_leak();
+    blocks_yield_to_causes();
   }
   bool kept(std::size_t i) const { return kept_[i]; }
 
@@ -63,12 +70,6 @@ class Resolver {
     for (const Instance& one : all_other(c)) all.push_back(one);
     return all;
   }
-  bool any(std::initializer_list<Verdict> list) const {
-    for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (kept_[i] && candidates_[i].severity != Severity::note && candidates_[i].severity != Severity::warning && is_one_of(candidates_[i].verdict, list)) return true;
-    return false;
-  }
-
   // Rules 2 and 3: of the faults of one executed instruction the first in the list is the one.
   void first_fault_of_an_instruction() {
     keep_first({Verdict::participation, Verdict::taddr_bits, Verdict::out_of_bounds, Verdict::misaligned, Verdict::lane_window,
@@ -124,6 +125,29 @@ class Resolver {
     drop_covered(Verdict::dealloc_live, told, [](const Candidate& c) { return all_other(c); });
   }
 
+  // Whatever orders the last access of a warp before the dealloc orders the earlier ones, too.
+  void dealloc_names_the_last_access() {
+    std::map<std::tuple<Instance, std::uint32_t, std::uint32_t>, std::uint32_t> last;
+    const auto for_each_pair = [](const Candidate& c, auto&& visit) {
+      visit(c.at_instance, c.other_instance);
+      for (std::size_t k = 0; k < c.more_at.size(); ++k) visit(c.more_at[k], c.more_other[k]);
+    };
+    const auto frees = [&](std::size_t i) { return kept_[i] && candidates_[i].other && is_one_of(candidates_[i].verdict, {Verdict::dealloc_live, Verdict::peer_lifecycle}); };
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (!frees(i)) continue;
+      for_each_pair(candidates_[i], [&](const Instance& at, const Instance& other) {
+        std::uint32_t& number = last[{at, other.cta, other.warp}];
+        number = std::max(number, other.number);
+      });
+    }
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (!frees(i)) continue;
+      bool is_last = false;
+      for_each_pair(candidates_[i], [&](const Instance& at, const Instance& other) { is_last = is_last || last.at({at, other.cta, other.warp}) == other.number; });
+      if (!is_last) kept_[i] = false;
+    }
+  }
+
   // Rule 9: a cell or byte that some unordered write was meant for is not "never written", whoever uses the value in the end.
   void uninit_yields_to_conflict() {
     const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict); }, [](const Candidate& c) { return both(c); });
@@ -139,18 +163,109 @@ class Resolver {
     }
   }
 
-  // Rule 4: who never came to the dealloc because something blocked does not leak.
-  void leak_yields_to_block() {
-    if (!any({Verdict::alloc_capacity, Verdict::alloc_blocked, Verdict::deadlock, Verdict::step_limit})) return;
+  // Two warps inside alloc or dealloc at once, where the order that is missing between the two has been told.
+  void warnings_yield_to_conflicts() {
+    const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict); }, [](const Candidate& c) { return both(c); });
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (candidates_[i].verdict == Verdict::alloc_leak) kept_[i] = false;
+      if (candidates_[i].verdict == Verdict::participation && !is_error(candidates_[i]) && covered(both(candidates_[i]), told)) kept_[i] = false;
   }
 
-  // Rule 8: a standstill that follows from a wrong set of threads is that fault.
-  void blocks_yield_to_participation() {
-    if (!any({Verdict::participation})) return;
+  // Rule 9: a value in the wrong place is told only where nothing else is wrong with the instruction.
+  void layout_yields_to_other_findings() {
+    const auto told = instances([](const Candidate& c) { return c.verdict != Verdict::layout_mismatch && is_error(c); }, [](const Candidate& c) { return all_at(c); });
+    drop_covered(Verdict::layout_mismatch, told, [](const Candidate& c) { return all_at(c); });
+  }
+
+  static bool is_error(const Candidate& c) { return !c.severity || *c.severity == Severity::error; }
+  bool is_barrier_fault(std::size_t i) const {
+    const Candidate& c = candidates_[i];
+    return kept_[i] && c.barrier && is_error(c) && c.barrier_fault != BarrierFault::none && c.barrier_fault != BarrierFault::standstill;
+  }
+
+  // Of several faults of one mbarrier the first in the order of BarrierFault is the cause.
+  void the_strongest_fault_of_a_barrier() {
+    std::map<BarrierKey, BarrierFault> strongest;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (!is_barrier_fault(i)) continue;
+      const auto [at, made] = strongest.try_emplace(*candidates_[i].barrier, candidates_[i].barrier_fault);
+      if (!made) at->second = std::min(at->second, candidates_[i].barrier_fault);
+    }
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (candidates_[i].verdict == Verdict::deadlock) kept_[i] = false;
+      if (is_barrier_fault(i) && candidates_[i].barrier_fault > strongest.at(*candidates_[i].barrier)) kept_[i] = false;
+  }
+
+  // Rule 7: a conflict between what was handed over through a faulty barrier and what came behind a wait on it is that fault. But
+  // where nobody ever waits, or some instance has no faulty barrier between its two sides, the conflict is the fault, and arrivals
+  // and waits that only run ahead on these barriers follow from it.
+  void conflicts_yield_to_barriers() {
+    std::set<BarrierKey> faulty;
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (is_barrier_fault(i)) faulty.insert(*candidates_[i].barrier);
+    std::set<BarrierKey> only_ahead;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (!kept_[i] || c.conflicts.empty()) continue;
+      const bool explained = std::all_of(c.conflicts.begin(), c.conflicts.end(), [&](const Conflict& conflict) {
+        return std::any_of(conflict.explained_by.begin(), conflict.explained_by.end(), [&](const BarrierKey& key) { return faulty.count(key) != 0; });
+      });
+      if (explained && !c.lacks_wait) kept_[i] = false;
+      else only_ahead.insert(c.signalled.begin(), c.signalled.end());
+    }
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const bool ahead = candidates_[i].barrier_fault == BarrierFault::unobserved || candidates_[i].barrier_fault == BarrierFault::overtaken;
+      if (is_barrier_fault(i) && ahead && only_ahead.count(*candidates_[i].barrier) != 0) kept_[i] = false;
+    }
+  }
+
+  static auto place(const Ref& ref) { return std::tuple(ref.at.line, ref.at.col, ref.path, ref.cta, ref.warp); }
+
+  // Which of the instructions that meet at a faulty barrier come first depends on the schedule: the finding names the first in
+  // the program's text, and of arrivals the last.
+  void one_finding_for_a_barrier() {
+    std::map<std::tuple<Verdict, std::string, BarrierKey>, std::size_t> first_of;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (!is_barrier_fault(i)) continue;
+      Candidate& c = candidates_[i];
+      const bool nothing_there = c.verdict == Verdict::mbar_uninit && !c.other;  // one missing init for all of a buffer
+      const auto [known, made] = first_of.try_emplace(nothing_there ? std::tuple(c.verdict, c.where.buffer, BarrierKey{}) : std::tuple(c.verdict, std::string(), *c.barrier), i);
+      if (made) continue;
+      Candidate& kept = candidates_[known->second];
+      const bool later = c.verdict == Verdict::mbar_count ? place(kept.at) < place(c.at) : place(c.at) < place(kept.at);
+      if (later) {
+        std::swap(kept.at, c.at);
+        std::swap(kept.at_instance, c.at_instance);
+        kept.message = c.message;
+      }
+      if (c.other && (!kept.other || place(*c.other) < place(*kept.other))) {
+        kept.other = c.other;
+        kept.other_instance = c.other_instance;
+      }
+      kept_[i] = false;
+    }
+  }
+
+  // An alloc that waits for columns that somebody has left behind: the leak is the fault.
+  void block_yields_to_leak() {
+    const auto leaked = instances([](const Candidate& c) { return c.verdict == Verdict::alloc_leak; }, [](const Candidate& c) { return all_at(c); });
+    drop_covered(Verdict::alloc_blocked, leaked, [](const Candidate& c) { return all_other(c); });
+  }
+
+  // Rule 8: a standstill that follows from a wrong set of threads, or from a fault of the barrier that is waited for, is that fault.
+  void blocks_yield_to_causes() {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& block = candidates_[i];
+      if (!kept_[i] || block.blocked_ctas.empty()) continue;
+      const bool explained = std::any_of(candidates_.begin(), candidates_.end(), [&](const Candidate& c) {
+        const auto index = static_cast<std::size_t>(&c - candidates_.data());
+        if (index == i || !kept_[index] || !is_error(c) || !c.blocked_ctas.empty()) return false;
+        const bool same_cta = std::find(block.blocked_ctas.begin(), block.blocked_ctas.end(), c.at.cta) != block.blocked_ctas.end();
+        if (c.verdict == Verdict::participation) return same_cta;
+        return c.barrier && std::any_of(block.blocked_on.begin(), block.blocked_on.end(), [&](const BarrierKey& key) {
+                 return c.verdict == Verdict::mbar_target ? key.offset == c.barrier->offset : key == *c.barrier;
+               });
+      });
+      if (explained) kept_[i] = false;
+    }
   }
 
   template <class Instances> void drop_covered(Verdict verdict, const std::set<Instance>& told, Instances&& of) {
@@ -158,7 +273,7 @@ class Resolver {
       if (candidates_[i].verdict == verdict && covered(of(candidates_[i]), told)) kept_[i] = false;
   }
 
-  const std::vector<Candidate>& candidates_;
+  std::vector<Candidate>& candidates_;
   std::vector<bool> kept_;
 };
 
@@ -185,14 +300,20 @@ Finding finding_of(const Candidate& candidate, const Profile& profile) {
 
 }  // namespace
 
-std::vector<Finding> resolve(const std::vector<Candidate>& candidates, const Profile& profile) {
+std::vector<Finding> resolve(std::vector<Candidate> candidates, const Profile& profile) {
   Resolver resolver(candidates);
   resolver.apply();
   std::vector<Finding> findings;
   for (std::size_t i = 0; i < candidates.size(); ++i) {
     if (!resolver.kept(i)) continue;
     Finding finding = finding_of(candidates[i], profile);
-    if (finding.severity != Severity::none) findings.push_back(std::move(finding));
+    if (finding.severity == Severity::none) continue;
+    const auto same = std::find_if(findings.begin(), findings.end(), [&](const Finding& known) {  // the same pair at several barriers
+      return known.verdict == finding.verdict && known.severity == finding.severity && known.at.path == finding.at.path && known.at.op == finding.at.op &&
+             known.other.has_value() == finding.other.has_value() && (!known.other || (known.other->path == finding.other->path && known.other->op == finding.other->op));
+    });
+    if (same == findings.end()) findings.push_back(std::move(finding));
+    else same->count += finding.count;
   }
   std::stable_sort(findings.begin(), findings.end(), [](const Finding& a, const Finding& b) {
     const auto place = [](const Finding& f) {

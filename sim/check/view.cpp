@@ -100,12 +100,14 @@ void Views::join_released(const Views& arriving) {
   tensor.join(arriving.tensor);
   tolerant.join(arriving.tolerant);
   async.join(arriving.async);
+  join_waited(arriving);
 }
 
 // The table of edges: which view is carried by which kind. Everything that profiles change about order is here.
 void Views::acquire(const Views& carried, Edge edge, bool fences_at_acquire) {
   const bool whole = edge == Edge::warp || (edge == Edge::release_acquire && !fences_at_acquire);
   any.join(carried.any);
+  join_waited(carried);
   if (edge != Edge::relaxed) generic.join(carried.generic);
   if (edge != Edge::relaxed) async.join(carried.async);
   tensor.pending.join(carried.tensor.released);

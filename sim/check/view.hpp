@@ -69,6 +69,9 @@ struct Views {
   FencedView tensor;       // tcgen05 operations, by the letter
   FencedView tolerant;     // the same with plain barriers that need no fences (decides between the two severities)
   View async;              // ordinary accesses made visible to the async proxy
+  // mbarriers, one bit each (Mbarrier::bit; more than 64 share bits), on which something that happened before has waited; and
+  // those where such a wait passed only because the object was new.
+  std::uint64_t waited = 0, passed_new = 0;
   bool operator==(const Views&) const = default;
 
   void fence_before();
@@ -77,6 +80,12 @@ struct Views {
   void join_released(const Views& arriving);
   // The waiting side takes what the edge carries.
   void acquire(const Views& carried, Edge edge, bool fences_at_acquire);
+
+ private:
+  void join_waited(const Views& other) {
+    waited |= other.waited;
+    passed_new |= other.passed_new;
+  }
 };
 
 enum class Sight : std::uint8_t { any, generic, tensor, tolerant, async };

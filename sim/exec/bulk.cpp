@@ -114,13 +114,16 @@ using Effect = std::function<void(Machine&)>;
 void move_bytes(const Side& dst, const Side& src) { std::memcpy(dst.memory->data() + dst.first, src.memory->data() + src.first, static_cast<std::size_t>(src.count)); }
 
 // The CTAs of the cluster that a copy to shared memory goes to.
-std::vector<Cta*> destinations(const BulkCopy& op, Warp& warp) {
+std::vector<Cta*> destinations(const BulkCopy& op, Warp& warp, std::int64_t bar) {
   if (!op.mask) return {&warp.cta};
   const WarpValue mask = warp.evaluate_for_warp(*op.mask, "the mask of CTAs");
   const std::uint32_t size = cluster_size(warp.machine.kernel.launch), named = static_cast<std::uint32_t>(mask.value);
   if (mask.bad) return {};
   if (size < 32 && named >> size != 0) {
-    warp.report(warp.candidate(Verdict::mbar_target, fmt::format("the mask {:#b} names a CTA that a cluster of {} does not have", named, size)));
+    Candidate found = warp.candidate(Verdict::mbar_target, fmt::format("the mask {:#b} names a CTA that a cluster of {} does not have", named, size));
+    found.barrier_fault = BarrierFault::object;
+    found.barrier = BarrierKey{warp.cta.index, bar};
+    warp.report(std::move(found));
   }
   std::vector<Cta*> ctas;
   for (std::uint32_t rank = 0; rank < size; ++rank)
@@ -133,15 +136,15 @@ Effect load(const BulkCopy& op, Warp& warp, const Side& own, const Side& src, st
   if (bar.lanes == 0) return {};
   const std::int64_t offset = bar.first[warp.first_lane()];
   std::vector<Effect> effects;
-  for (Cta* cta : destinations(op, warp)) {
+  for (Cta* cta : destinations(op, warp, offset)) {
     Side dst = own;
     dst.owner = cta;
     dst.memory = &cta->shared;
-    const bool valid = usable_mbarrier(warp, *cta, offset) != nullptr;
     auto& [agent, copies] = cta->bulk_signals[offset];
     if (agent == 0) agent = cta->next_agent++;
     const std::uint32_t number = ++copies;
     record = bulk_record(warp, dst.id, cta->index, agent, number);
+    const bool valid = use_mbarrier(warp, *cta, offset, record);
     const std::uint32_t read = bulk_record(warp, src.id, cta->index, agent, number);
     if (cta != &warp.cta) cta->remote.push_back(record);
     const bool read_fine = check_async_bytes(warp, bytes_of(src), {{src.first, src.count}}, Warp::Touch::read, read);

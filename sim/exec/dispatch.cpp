@@ -1,6 +1,7 @@
 // The one file of the simulator that sees the whole list of operations.
 #include <type_traits>
 
+#include "ir/kernel/region.hpp"
 #include "ir/op_list.hpp"
 #include "sim/exec/dispatch.hpp"
 #include "sim/exec/families.hpp"
@@ -45,6 +46,10 @@ void plan_step(const Program& program, const Step& step, StepPlan& plan) {
     case Step::Kind::op:
       std::visit([&](const auto& op) { for_each_field(op, [&](const auto&, const auto& member) { operand(member); }); },
                  std::get<MachineOps::Any>(step.stmt->node));
+      if (step.stmt->means) {
+        for (const Region* region : {&step.stmt->means->dst, &step.stmt->means->src})
+          if (extents_of(program.kernel->buffers.at(region->buffer), *region)) operand(*region);
+      }
       break;
     case Step::Kind::branch_unless:
       if (const auto* loop = std::get_if<While>(&step.stmt->node)) operand(loop->condition);

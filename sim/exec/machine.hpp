@@ -62,7 +62,8 @@ struct LaneGroup {
   std::uint32_t waits_for = 0;   // barrier id, or mask of lanes
   std::uint32_t record = 0;      // of the operation that blocks (barrier, alloc)
   std::uint32_t number = 0;      // of the last instruction in the warp
-  std::int64_t meant = 0;        // phase that a wait on an mbarrier means
+  static constexpr std::int64_t no_phase = INT64_MIN;
+  std::int64_t meant = no_phase; // phase that a wait on an mbarrier means
   std::uint64_t wake = 0;
   bool yielded = false;          // has taken a backward branch since the other lanes ran
   bool retrying = false;         // executes the operation again that blocked it
@@ -138,6 +139,7 @@ struct Cta {
   std::vector<std::uint32_t> allocs;     // records of the allocs that were executed
   std::vector<std::uint32_t> alloc_columns;
   std::uint32_t last_lifecycle_record = 0;  // last alloc or dealloc
+  std::vector<std::uint32_t> lost_deallocs;  // columns; whose address is known bad: what they were meant to free is no leak
   std::map<std::int64_t, Mbarrier> mbarriers;   // by byte offset in the window; valid and invalidated ones
   std::uint32_t next_agent = 0;          // first counter that nobody uses
   PairCall pair_alloc, pair_dealloc;
@@ -186,6 +188,7 @@ struct Machine {
   std::vector<StepPlan> plans;           // by step
   std::vector<std::uint8_t> in_tile;     // by step: inside a lowered primitive
   AccessTable accesses;
+  std::uint32_t mbarrier_places = 0;     // bytes where operations have named an mbarrier
   std::vector<Sm> sms;
   std::vector<Cta> ctas;
   std::vector<ByteMemory> global;        // by buffer

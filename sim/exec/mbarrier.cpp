@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <tuple>
 
 #include "ir/ops/mbarrier.hpp"
 #include "sim/exec/families.hpp"
@@ -29,8 +30,10 @@ Place place_of(const Machine& machine, const Cta& cta, std::int64_t offset) {
   return place;
 }
 
-Candidate about(const Machine& machine, const Cta& cta, std::int64_t offset, Verdict verdict, std::uint32_t at, std::string message) {
+Candidate about(const Machine& machine, const Cta& cta, std::int64_t offset, Verdict verdict, BarrierFault fault, std::uint32_t at, std::string message) {
   Candidate found;
+  found.barrier_fault = fault;
+  found.barrier = BarrierKey{cta.index, offset};
   found.verdict = verdict;
   found.at = machine.ref(at);
   const Access& access = machine.accesses[at];
@@ -47,39 +50,46 @@ void set_other(const Machine& machine, Candidate& found, std::uint32_t record) {
   found.other_instance = {access.cta, access.warp, access.number};
 }
 
-bool knows(const Views& views, const Machine& machine, std::uint32_t record) {
+bool knows(const View& view, const Machine& machine, std::uint32_t record) {
   const Access& x = machine.accesses[record];
   for (std::uint32_t lanes = x.lanes; lanes != 0; lanes &= lanes - 1)  // one event of the lanes that made it
-    if (views.any.order(x.cta, x.warp, static_cast<std::uint32_t>(std::countr_zero(lanes))) >= x.number) return true;
+    if (view.order(x.cta, x.warp, static_cast<std::uint32_t>(std::countr_zero(lanes))) >= x.number) return true;
   return false;
 }
 
+// A wait that means an older phase than the one that may be complete when it comes.
+void report_overtaken(Machine& machine, Cta& owner, std::int64_t offset, std::uint32_t wait, std::int64_t meant, std::uint32_t completer) {
+  Candidate found = about(machine, owner, offset, Verdict::mbar_phase, BarrierFault::overtaken, wait,
+                          fmt::format("the wait means phase {}, and nothing orders it before the completion of phase {}", meant, meant + 1));
+  found.severity = machine.options.profile.is_strict() ? Severity::error : Severity::note;
+  set_other(machine, found, completer);
+  machine.candidates.add(std::move(found));
+}
+
 // Waits for an older phase have to come before this completion, or they may miss theirs.
-void check_waits(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier& barrier, const Views& completion) {
+void check_waits(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier& barrier, const View& completion) {
+  const auto phase = static_cast<std::int64_t>(barrier.phase);
   for (const Mbarrier::Wait& wait : barrier.waits) {
-    if (wait.meant >= static_cast<std::int64_t>(barrier.phase) || knows(completion, machine, wait.record)) continue;
+    if (wait.meant >= phase || knows(completion, machine, wait.record)) continue;
     machine.note_unordered(wait.record, barrier.last_arrival);
-    if (barrier.reported) continue;
-    Candidate found = about(machine, owner, offset, Verdict::mbar_phase, wait.record,
-                            fmt::format("the wait means phase {}, and nothing orders it before the completion of phase {}", wait.meant, barrier.phase));
-    found.severity = machine.options.profile.is_strict() ? Severity::error : Severity::note;
-    set_other(machine, found, barrier.last_arrival);
-    machine.candidates.add(std::move(found));
+    report_overtaken(machine, owner, offset, wait.record, wait.meant, barrier.named_arrival);
   }
-  std::erase_if(barrier.waits, [&](const Mbarrier::Wait& wait) { return wait.meant < static_cast<std::int64_t>(barrier.phase); });
+  std::erase_if(barrier.waits, [&](const Mbarrier::Wait& wait) { return wait.meant < phase; });
 }
 
 void complete_if_due(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier& barrier) {
   if (barrier.pending != 0 || barrier.tx != 0) return;
-  Views all = barrier.arriving;
-  all.any.join(barrier.arriving_relaxed.any);
-  all.any.join(barrier.completed.any);
-  all.any.join(barrier.completed_relaxed.any);
+  const View all = barrier.handed_over();
   check_waits(machine, owner, offset, barrier, all);
+  if (barrier.phase == 0) barrier.first_phase = all;
+  barrier.completers[barrier.phase % Mbarrier::kept_phases] = barrier.named_arrival;
   ++barrier.phase;
   barrier.pending = barrier.expected;
   barrier.arrivals = 0;
+  barrier.named_arrival = 0;
   barrier.completed_by = barrier.last_arrival;
+  barrier.before_last = barrier.completed;
+  barrier.before_last_relaxed = barrier.completed_relaxed;
   barrier.completed.join_released(barrier.arriving);
   barrier.completed_relaxed.join_released(barrier.arriving_relaxed);
   barrier.arriving = {};
@@ -87,18 +97,71 @@ void complete_if_due(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier
   machine.wake_mbarrier_waits(owner, offset);
 }
 
+std::uint32_t completer_of(const Mbarrier& barrier, std::int64_t phase) {
+  const std::int64_t oldest = std::max<std::int64_t>(0, std::int64_t{barrier.phase} - Mbarrier::kept_phases);
+  return barrier.completers[static_cast<std::size_t>(std::max(phase, oldest)) % Mbarrier::kept_phases];
+}
+
 void check_range_of_tx(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier& barrier, const Signal& signal) {
   if (barrier.tx >= -most_count && barrier.tx <= most_count) return;
-  if (!barrier.reported) machine.candidates.add(about(machine, owner, offset, Verdict::mbar_tx, signal.record, fmt::format("the transaction count becomes {}", barrier.tx)));
+  if (!barrier.reported) machine.candidates.add(about(machine, owner, offset, Verdict::mbar_tx, BarrierFault::count, signal.record, fmt::format("the transaction count becomes {}", barrier.tx)));
   barrier.reported = true;
   barrier.tx = std::clamp(barrier.tx, -most_count, most_count);
 }
 
+// Effects on a place that has no object: kept for the init, if one may still come.
+bool defer(Machine& machine, Cta& owner, std::int64_t offset, const Signal& signal, const std::function<void(Machine&, const Signal&)>& effect) {
+  Mbarrier& entry = mbarrier_entry(machine, owner, offset);
+  if (entry.valid) return false;
+  if (entry.ever_valid) return true;
+  constexpr std::size_t most_early = 4096;
+  if (entry.early.size() >= most_early) return true;
+  entry.early.push_back({signal.record, [effect, record = signal.record, views = *signal.views, release = signal.release](Machine& later) {
+                           effect(later, Signal{record, &views, release});
+                         }});
+  return true;
+}
+
+// Of the arrivals of one phase the last in the program's text, whatever came last in this run.
+std::uint32_t later_in_text(const Machine& machine, std::uint32_t a, std::uint32_t b) {
+  if (a == 0) return b;
+  const auto place = [&](std::uint32_t record) {
+    const Access& access = machine.accesses[record];
+    return std::tuple(access.step, access.cta, access.warp, access.number);
+  };
+  return place(a) < place(b) ? b : a;
+}
+
+// An inval has to come after everything that used the object.
+void note_user(Warp& warp, Mbarrier& barrier, std::uint32_t record) {
+  constexpr std::size_t most_users = 64;
+  if (barrier.users.size() >= most_users) {
+    std::erase_if(barrier.users, [&](std::uint32_t user) { return warp.happened_before(Sight::any, user, ~0u, warp.lanes, true); });
+    if (barrier.users.size() >= most_users) barrier.users.erase(barrier.users.begin());
+  }
+  barrier.users.push_back(record);
+}
+
 }  // namespace
+
+View Mbarrier::handed_over() const {
+  View all = of_earlier_objects;
+  for (const Views* views : {&arriving, &arriving_relaxed, &completed, &completed_relaxed}) all.join(views->any);
+  return all;
+}
 
 Mbarrier* mbarrier_at(Cta& cta, std::int64_t offset) {
   const auto found = cta.mbarriers.find(offset);
   return found == cta.mbarriers.end() ? nullptr : &found->second;
+}
+
+Mbarrier& mbarrier_entry(Machine& machine, Cta& owner, std::int64_t offset) {
+  const auto [at, made] = owner.mbarriers.try_emplace(offset);
+  if (made) {
+    at->second.agent = owner.next_agent++;
+    at->second.bit = machine.mbarrier_places++ % 64;
+  }
+  return at->second;
 }
 
 const Mbarrier* mbarrier_over(const Cta& cta, std::int64_t first, std::int64_t bytes) {
@@ -108,77 +171,103 @@ const Mbarrier* mbarrier_over(const Cta& cta, std::int64_t first, std::int64_t b
   return nullptr;
 }
 
-Mbarrier* usable_mbarrier(Warp& warp, Cta& owner, std::int64_t offset) {
-  Mbarrier* barrier = mbarrier_at(owner, offset);
+bool use_mbarrier(Warp& warp, Cta& owner, std::int64_t offset, std::uint32_t record) {
+  Mbarrier& barrier = mbarrier_entry(warp.machine, owner, offset);
+  if (record != 0) note_user(warp, barrier, record);
   const auto complain = [&](std::string message, std::uint32_t other) {
     Candidate found = warp.candidate(Verdict::mbar_uninit, std::move(message), other);
     found.where = place_of(warp.machine, owner, offset);
+    found.barrier_fault = BarrierFault::object;
+    found.barrier = BarrierKey{owner.index, offset};
     warp.report(std::move(found));
   };
-  if (!barrier || !barrier->valid) {
-    if (!barrier || !barrier->reported) complain(barrier ? "the barrier object has been invalidated" : "there is no barrier object here", barrier ? barrier->inval_record : 0);
-    owner.mbarriers[offset].reported = true;
-    return nullptr;
+  if (!barrier.valid && barrier.ever_valid) {
+    complain("the barrier object has been invalidated", barrier.inval_record);
+    return false;
   }
-  const Sight which = barrier->init_fenced ? Sight::any : Sight::generic;
-  if (!warp.happened_before(which, barrier->init_record, barrier->init_lanes, warp.lanes, false) && !barrier->reported) {
-    complain("nothing orders the operation after the barrier's init", barrier->init_record);
-    barrier->reported = true;
-  }
-  return barrier;
+  if (!barrier.valid) return true;
+  const Sight which = barrier.init_fenced ? Sight::any : Sight::generic;
+  if (!warp.happened_before(which, barrier.init_record, barrier.init_lanes, warp.lanes, false))
+    complain("nothing orders the operation after the barrier's init", barrier.init_record);
+  return true;
 }
 
 void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t count, const Signal& signal) {
-  Mbarrier* barrier = mbarrier_at(owner, offset);
-  if (!barrier || !barrier->valid) return;
-  if (barrier->phase > 0) {
-    const bool observed = signal.views->any.count(owner.index, barrier->agent) >= barrier->phase;
-    if (!observed) {
-      machine.note_unordered(signal.record, barrier->completed_by);
-      const Severity severity = machine.options.profile.severity(Switch::observe_each_phase);
-      if (!barrier->reported && severity != Severity::none) {
-        Candidate found = about(machine, owner, offset, Verdict::mbar_count, signal.record,
-                                fmt::format("an arrival on phase {} of a barrier with {} arrivals a phase; nobody has been seen to wait for phase {}",
-                                            barrier->phase, barrier->expected, barrier->phase - 1));
-        found.severity = severity;
-        found.decided_by = Switch::observe_each_phase;
-        set_other(machine, found, barrier->completed_by);
-        machine.candidates.add(std::move(found));
-        barrier->reported = severity == Severity::error;
-      }
+  if (defer(machine, owner, offset, signal, [&owner, offset, count](Machine& later, const Signal& then) { mbarrier_arrive(later, owner, offset, count, then); })) return;
+  Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
+  if (barrier.phase > 0 && signal.views->any.count(owner.index, barrier.agent) < barrier.phase) {
+    machine.note_unordered(signal.record, barrier.completed_by);
+    const Severity severity = machine.options.profile.severity(Switch::observe_each_phase);
+    if (severity != Severity::none) {
+      Candidate found = about(machine, owner, offset, Verdict::mbar_count, BarrierFault::unobserved, signal.record,
+                              fmt::format("an arrival on phase {} of a barrier with {} arrivals a phase; nobody has been seen to wait for phase {}", barrier.phase,
+                                          barrier.expected, barrier.phase - 1));
+      found.severity = severity;
+      found.decided_by = Switch::observe_each_phase;
+      set_other(machine, found, completer_of(barrier, std::int64_t{barrier.phase} - 1));
+      machine.candidates.add(std::move(found));
     }
   }
-  barrier->last_arrival = signal.record;
-  if (count > barrier->pending) {
-    if (!barrier->reported) {
-      machine.candidates.add(about(machine, owner, offset, Verdict::mbar_count, signal.record,
-                                   fmt::format("{} arrivals on a phase that has only {} pending", count, barrier->pending)));
-    }
-    barrier->reported = true;
-    count = barrier->pending;
+  constexpr std::size_t most_arrivals = 1024;
+  if (barrier.phase == 0 && barrier.first_arrivals.size() < most_arrivals) barrier.first_arrivals.push_back(signal.record);
+  barrier.last_arrival = signal.record;
+  barrier.named_arrival = later_in_text(machine, barrier.named_arrival, signal.record);
+  if (count > barrier.pending) {
+    machine.candidates.add(about(machine, owner, offset, Verdict::mbar_count, BarrierFault::count, signal.record,
+                                 fmt::format("{} arrivals on a phase that has only {} pending", count, barrier.pending)));
+    barrier.reported = true;
+    count = barrier.pending;
   }
-  ++barrier->arrivals;
-  (signal.release ? barrier->arriving : barrier->arriving_relaxed).join_released(*signal.views);
-  barrier->pending -= count;
-  complete_if_due(machine, owner, offset, *barrier);
+  ++barrier.arrivals;
+  (signal.release ? barrier.arriving : barrier.arriving_relaxed).join_released(*signal.views);
+  barrier.pending -= count;
+  complete_if_due(machine, owner, offset, barrier);
 }
 
 void mbarrier_expect_tx(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t bytes, const Signal& signal) {
-  Mbarrier* barrier = mbarrier_at(owner, offset);
-  if (!barrier || !barrier->valid) return;
-  barrier->tx += bytes;
-  barrier->arriving_relaxed.any.join(signal.views->any);
-  check_range_of_tx(machine, owner, offset, *barrier, signal);
-  complete_if_due(machine, owner, offset, *barrier);
+  if (defer(machine, owner, offset, signal, [&owner, offset, bytes](Machine& later, const Signal& then) { mbarrier_expect_tx(later, owner, offset, bytes, then); })) return;
+  Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
+  barrier.tx += bytes;
+  barrier.arriving_relaxed.any.join(signal.views->any);
+  check_range_of_tx(machine, owner, offset, barrier, signal);
+  complete_if_due(machine, owner, offset, barrier);
 }
 
 void mbarrier_complete_tx(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t bytes, const Signal& signal) {
-  Mbarrier* barrier = mbarrier_at(owner, offset);
-  if (!barrier || !barrier->valid) return;
-  barrier->tx -= bytes;
-  barrier->arriving.join_released(*signal.views);
-  check_range_of_tx(machine, owner, offset, *barrier, signal);
-  complete_if_due(machine, owner, offset, *barrier);
+  if (defer(machine, owner, offset, signal, [&owner, offset, bytes](Machine& later, const Signal& then) { mbarrier_complete_tx(later, owner, offset, bytes, then); })) return;
+  Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
+  barrier.tx -= bytes;
+  barrier.arriving.join_released(*signal.views);
+  constexpr std::size_t most_arrivals = 1024;
+  if (barrier.phase == 0 && barrier.first_arrivals.size() < most_arrivals) barrier.first_arrivals.push_back(signal.record);
+  if (barrier.named_arrival == 0) barrier.named_arrival = signal.record;
+  check_range_of_tx(machine, owner, offset, barrier, signal);
+  complete_if_due(machine, owner, offset, barrier);
+}
+
+bool resolve_uninitialised_waits(Machine& machine) {
+  bool changed = false;
+  for (Cta& cta : machine.ctas) {
+    for (WarpState& state : cta.warps) {
+      for (LaneGroup& group : state.groups) {
+        if (group.state != LaneGroup::State::mbarrier) continue;
+        Mbarrier& entry = mbarrier_entry(machine, cta, group.waits_for);
+        if (entry.valid || entry.ever_valid || entry.given_up) continue;
+        entry.given_up = true;
+        machine.wake_mbarrier_waits(cta, group.waits_for);
+        changed = true;
+      }
+    }
+  }
+  return changed;
+}
+
+void report_never_initialised(Machine& machine) {
+  for (Cta& cta : machine.ctas)
+    for (auto& [offset, entry] : cta.mbarriers)
+      if (!entry.ever_valid)
+        for (const Mbarrier::Early& early : entry.early)
+          machine.candidates.add(about(machine, cta, offset, Verdict::mbar_uninit, BarrierFault::object, early.record, "there is no barrier object here"));
 }
 
 Standstill why_incomplete(const Mbarrier& barrier) {
@@ -189,6 +278,15 @@ Standstill why_incomplete(const Mbarrier& barrier) {
   why.text = fmt::format("phase {} has had {} of {} arrivals", barrier.phase, barrier.expected - barrier.pending, barrier.expected);
   if (barrier.tx != 0) why.text += fmt::format(" and {} bytes are {}", barrier.tx > 0 ? barrier.tx : -barrier.tx, barrier.tx > 0 ? "still expected" : "more than expected");
   return why;
+}
+
+bool waits_for_an_older_phase(const Mbarrier& barrier, std::uint32_t thread, std::uint32_t parity) {
+  for (const auto& [known, m] : barrier.meant) {
+    if (known != thread) continue;
+    const std::int64_t k = barrier.phase, meant = (m & 1) != parity ? m + 1 : k == m + 1 ? m : m + 2;
+    return k - meant >= 2;
+  }
+  return false;
 }
 
 // ---- executors ----
@@ -211,8 +309,8 @@ template <class Act> Ran signal_each(Warp& warp, const Mem& bar, const std::opti
   const ByteSpan span = warp.locate(warp.plan(bar), object_bytes, rank);
   for_each_lane(span.lanes, [&](std::uint32_t lane) {
     Cta& owner = *span.owner;
-    if (!usable_mbarrier(warp, owner, span.first[lane])) return;
     const std::uint32_t record = lane_record(warp, 1u << lane);
+    if (!use_mbarrier(warp, owner, span.first[lane], record)) return;
     if (&owner != &warp.cta) owner.remote.push_back(record);
     const Views views = warp.released(1u << lane);
     act(owner, span.first[lane], lane, Signal{record, &views, sem == Sem::release});
@@ -220,15 +318,17 @@ template <class Act> Ran signal_each(Warp& warp, const Mem& bar, const std::opti
   return Ran::finished();
 }
 
-std::int64_t phase_meant(const Mbarrier& barrier, std::uint32_t thread, std::uint32_t parity) {
-  const std::int64_t k = barrier.phase;
-  for (const auto& [known, m] : barrier.meant) {
-    if (known != thread) continue;
-    if ((m & 1) != parity) return m + 1;
-    return k == m + 1 ? m : m + 2;
-  }
-  return (k & 1) == parity ? k : k - 1;
+// The phases whose completion comes before the wait, as far as its threads know.
+std::int64_t known_phases(const Warp& warp, const Mbarrier& barrier) {
+  std::uint32_t known = 0;
+  for (const ViewGroup& group : warp.state.views)
+    if (group.lanes & warp.lanes) known = std::max(known, group.views.any.count(warp.cta.index, barrier.agent));
+  return known;
 }
+
+// Nothing is phrased in time: with `known` phases complete before it, a wait means the next one or, by the other parity, the
+// last of them. -1: it passes because the object is new.
+std::int64_t phase_meant(std::int64_t known, std::uint32_t parity) { return (known & 1) == parity ? known : known - 1; }
 
 void remember(Mbarrier& barrier, std::uint32_t thread, std::int64_t phase) {
   for (auto& [known, m] : barrier.meant) {
@@ -242,10 +342,7 @@ void remember(Mbarrier& barrier, std::uint32_t thread, std::int64_t phase) {
 // Determinate only if whoever waits for a phase knows that the one before it is complete, and asks no open question.
 void note_order_of_wait(Warp& warp, const Mbarrier& barrier, std::int64_t meant, bool polls) {
   if (warp.retrying || barrier.last_arrival == 0) return;
-  bool known = meant < 1;
-  for (const ViewGroup& group : warp.state.views)
-    known = known || ((group.lanes & warp.lanes) && group.views.any.count(warp.cta.index, barrier.agent) >= static_cast<std::uint32_t>(meant));
-  if (!known || polls) warp.machine.note_unordered(lane_record(warp, warp.lanes), barrier.last_arrival);
+  if (polls || known_phases(warp, barrier) < meant) warp.machine.note_unordered(lane_record(warp, warp.lanes), barrier.last_arrival);
 }
 
 template <class Op> Ran wait(const Op& op, Warp& warp) {
@@ -270,48 +367,66 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
   if (parity.value != 0 && parity.value != 1 && !parity.bad) {
     input_error(warp.machine.kernel.files, warp.machine.program.steps[warp.step].stmt->at, fmt::format("the parity is {}", parity.value), "a parity is 0 or 1");
   }
-  Mbarrier* barrier = usable_mbarrier(warp, warp.cta, offset);
-  if (!barrier) {
-    answer(true);
-    return Ran::finished();  // the fault is told: go on
-  }
-  const auto p = static_cast<std::uint32_t>(parity.value & 1);
-  const std::uint32_t thread = warp.state.warp * 32 + warp.first_lane();
-  const std::int64_t k = barrier->phase;
-  const bool yes = (k & 1) != p;
-  // A wait that blocked means the phase that it meant when it was first tried.
-  const LaneGroup* group = warp.machine.group_at(warp.state, warp.step, warp.lanes);
-  const std::int64_t meant = warp.retrying && group ? group->meant : phase_meant(*barrier, thread, p);
-  const bool completed = yes || (warp.retrying && meant < k);
-  note_order_of_wait(warp, *barrier, meant, op.poll.has_value());
-  if (!completed && !op.poll) {
-    const std::uint32_t blocked = lane_record(warp, warp.lanes);
-    if (!warp.retrying && barrier->waits.size() < most_waits) barrier->waits.push_back({meant, blocked});
-    if (LaneGroup* mine = warp.machine.group_at(warp.state, warp.step, warp.lanes)) mine->meant = meant;
-    return Ran::blocked(LaneGroup::State::mbarrier, static_cast<std::uint32_t>(offset), blocked);
-  }
-  answer(completed);
-  if (!completed) {
+  Machine& machine = warp.machine;
+  Mbarrier& barrier = mbarrier_entry(machine, warp.cta, offset);
+  barrier.ever_waited_for = true;
+  if (!barrier.ever_valid && !barrier.given_up) {  // an init may still come
+    const std::uint32_t record = lane_record(warp, warp.lanes);
+    if (!op.poll) {
+      if (LaneGroup* mine = machine.group_at(warp.state, warp.step, warp.lanes)) mine->meant = LaneGroup::no_phase;
+      return Ran::blocked(LaneGroup::State::mbarrier, static_cast<std::uint32_t>(offset), record);
+    }
+    if (barrier.early.empty() || machine.accesses[barrier.early.back().record].step != warp.step) barrier.early.push_back({record, {}});
+    answer(false);
     warp.state.polled_false = warp.number;
     warp.state.polled_barrier = offset;
     return Ran::finished();
   }
-  const std::uint32_t record = lane_record(warp, warp.lanes);
-  if (k - meant >= 2 && !barrier->reported) {
-    Candidate found = warp.candidate(Verdict::mbar_phase, fmt::format("the wait means phase {} of a barrier that is in phase {}", meant, k), barrier->completed_by);
-    found.where = place_of(warp.machine, warp.cta, offset);
-    warp.report(std::move(found));
-    barrier->reported = true;
+  if (!barrier.ever_valid) {
+    machine.candidates.add(about(machine, warp.cta, offset, Verdict::mbar_uninit, BarrierFault::object, lane_record(warp, warp.lanes), "there is no barrier object here"));
+    answer(true);
+    return Ran::finished();
   }
-  for_each_lane(warp.lanes, [&](std::uint32_t lane) { remember(*barrier, warp.state.warp * 32 + lane, meant); });
-  if (!warp.retrying && barrier->waits.size() < most_waits) barrier->waits.push_back({meant, record});
-  if (meant < 0) return Ran::finished();  // a fresh barrier: nothing is handed over
-  const bool acquires = op.sem == Sem::acquire;
-  warp.acquire(warp.lanes, barrier->completed, acquires ? Edge::release_acquire : Edge::relaxed);
-  warp.acquire(warp.lanes, barrier->completed_relaxed, Edge::relaxed);
+  const std::uint32_t record = lane_record(warp, warp.lanes);
+  if (!use_mbarrier(warp, warp.cta, offset, warp.retrying ? 0 : record)) {
+    answer(true);
+    return Ran::finished();  // the fault is told: go on
+  }
+  const auto p = static_cast<std::uint32_t>(parity.value & 1);
+  const std::int64_t k = barrier.phase;
+  // A wait that blocked means the phase that it meant when it was first tried.
+  const LaneGroup* group = machine.group_at(warp.state, warp.step, warp.lanes);
+  const bool tried = warp.retrying && group && group->meant != LaneGroup::no_phase;
+  const std::int64_t meant = tried ? group->meant : phase_meant(known_phases(warp, barrier), p);
+  note_order_of_wait(warp, barrier, meant, op.poll.has_value());
+  if (!tried && (k > meant || !op.poll) && barrier.waits.size() < most_waits) barrier.waits.push_back({meant, record});
+  if (k <= meant) {
+    answer(false);
+    if (op.poll) {
+      warp.state.polled_false = warp.number;
+      warp.state.polled_barrier = offset;
+      return Ran::finished();
+    }
+    if (LaneGroup* mine = machine.group_at(warp.state, warp.step, warp.lanes)) mine->meant = meant;
+    return Ran::blocked(LaneGroup::State::mbarrier, static_cast<std::uint32_t>(offset), record);
+  }
+  answer(true);
+  // Two phases further on, the hardware would say no, or yes to another phase: told, and judged as if it had come in time.
+  if (k - meant >= 2) report_overtaken(machine, warp.cta, offset, record, meant, completer_of(barrier, meant + 1));
+  for_each_lane(warp.lanes, [&](std::uint32_t lane) { remember(barrier, warp.state.warp * 32 + lane, meant); });
+  warp.change_views(warp.lanes, [&](Views& views) { views.waited |= std::uint64_t{1} << barrier.bit; });
+  if (meant < 0) {  // a new object: nothing is handed over
+    constexpr std::size_t most_new_waits = 256;
+    if (barrier.new_waits.size() < most_new_waits) barrier.new_waits.push_back(record);
+    warp.change_views(warp.lanes, [&](Views& views) { views.passed_new |= std::uint64_t{1} << barrier.bit; });
+    return Ran::finished();
+  }
+  const bool acquires = op.sem == Sem::acquire, late = k - meant >= 2;
+  warp.acquire(warp.lanes, late ? barrier.before_last : barrier.completed, acquires ? Edge::release_acquire : Edge::relaxed);
+  warp.acquire(warp.lanes, late ? barrier.before_last_relaxed : barrier.completed_relaxed, Edge::relaxed);
   warp.change_views(warp.lanes, [&](Views& views) {
-    views.any.raise(warp.cta.index, barrier->agent, static_cast<std::uint32_t>(meant + 1));
-    views.generic.raise(warp.cta.index, barrier->agent, static_cast<std::uint32_t>(meant + 1));
+    views.any.raise(warp.cta.index, barrier.agent, static_cast<std::uint32_t>(meant + 1));
+    views.generic.raise(warp.cta.index, barrier.agent, static_cast<std::uint32_t>(meant + 1));
   });
   return Ran::finished();
 }
@@ -323,29 +438,40 @@ Ran execute(const MbarrierInit& op, Warp& warp) {
   const LaneValues counts = warp.evaluate(op.count);
   for_each_lane(span.lanes, [&](std::uint32_t lane) {
     const std::int64_t offset = span.first[lane];
-    Mbarrier& barrier = warp.cta.mbarriers[offset];
+    Machine& machine = warp.machine;
+    Mbarrier& barrier = mbarrier_entry(machine, warp.cta, offset);
     const std::uint32_t record = lane_record(warp, 1u << lane);
-    if (barrier.valid && !barrier.reported) {
-      Candidate found = warp.candidate(Verdict::mbar_uninit, "init of a barrier object that is still valid", barrier.init_record);
-      found.where = place_of(warp.machine, warp.cta, offset);
-      warp.report(std::move(found));
-    }
+    const auto report = [&](Verdict verdict, BarrierFault fault, std::string message, std::uint32_t other) {
+      Candidate found = about(machine, warp.cta, offset, verdict, fault, record, std::move(message));
+      set_other(machine, found, other);
+      machine.candidates.add(std::move(found));
+    };
+    if (barrier.valid) report(Verdict::mbar_uninit, BarrierFault::object, "init of a barrier object that is still valid", barrier.init_record);
     std::int64_t count = counts.value[lane];
-    const std::uint32_t agent = barrier.agent != 0 ? barrier.agent : warp.cta.next_agent++;
     const bool bad = count < 1 || count > most_count;
-    if (bad) {
-      Candidate found = warp.candidate(Verdict::mbar_count, fmt::format("a barrier cannot expect {} arrivals", count));
-      found.where = place_of(warp.machine, warp.cta, offset);
-      warp.report(std::move(found));
-      count = 1;
+    if (bad) report(Verdict::mbar_count, BarrierFault::count, fmt::format("a barrier cannot expect {} arrivals", count), 0);
+    Mbarrier made;
+    made.valid = made.ever_valid = true;
+    made.expected = made.pending = bad ? 1 : count;
+    made.init_record = record;
+    made.init_lanes = 1u << lane;
+    made.agent = barrier.ever_valid ? warp.cta.next_agent++ : barrier.agent;
+    made.bit = barrier.bit;
+    made.ever_waited_for = barrier.ever_waited_for;
+    made.reported = bad;
+    if (barrier.ever_valid) made.of_earlier_objects = barrier.handed_over();
+    const std::vector<Mbarrier::Early> early = std::move(barrier.early);
+    barrier = std::move(made);
+    for (const Mbarrier::Early& one : early) {
+      const Access& access = machine.accesses[one.record];
+      const bool before = warp.happened_before(Sight::any, one.record, access.lanes, 1u << lane, false);
+      Candidate found = about(machine, warp.cta, offset, Verdict::mbar_uninit, BarrierFault::object, one.record,
+                              before ? "there is no barrier object here" : "nothing orders the operation after the barrier's init");
+      if (!before) set_other(machine, found, record);
+      machine.candidates.add(std::move(found));
+      if (!before && one.effect) one.effect(machine);
     }
-    barrier = {};
-    barrier.valid = true;
-    barrier.expected = barrier.pending = count;
-    barrier.init_record = record;
-    barrier.init_lanes = 1u << lane;
-    barrier.agent = agent;
-    barrier.reported = bad;
+    machine.wake_mbarrier_waits(warp.cta, offset);
   });
   return Ran::finished();
 }
@@ -353,10 +479,24 @@ Ran execute(const MbarrierInit& op, Warp& warp) {
 Ran execute(const MbarrierInval& op, Warp& warp) {
   const ByteSpan span = warp.locate(warp.plan(op.bar), object_bytes);
   for_each_lane(span.lanes, [&](std::uint32_t lane) {
-    Mbarrier* barrier = usable_mbarrier(warp, warp.cta, span.first[lane]);
-    if (!barrier) return;
-    barrier->valid = false;
-    barrier->inval_record = lane_record(warp, 1u << lane);
+    Cta& owner = warp.cta;
+    const std::int64_t offset = span.first[lane];
+    const std::uint32_t record = lane_record(warp, 1u << lane);
+    if (!use_mbarrier(warp, owner, offset, 0)) return;
+    Mbarrier& barrier = mbarrier_entry(warp.machine, owner, offset);
+    if (!barrier.valid) {
+      barrier.early.push_back({record, {}});
+      return;
+    }
+    for (std::uint32_t user : barrier.users) {
+      if (warp.happened_before(Sight::any, user, ~0u, 1u << lane, true)) continue;
+      Candidate found = about(warp.machine, owner, offset, Verdict::mbar_uninit, BarrierFault::object, user, "nothing orders the operation before the inval of the barrier");
+      set_other(warp.machine, found, record);
+      warp.machine.candidates.add(std::move(found));
+    }
+    barrier.users.clear();
+    barrier.valid = false;
+    barrier.inval_record = record;
   });
   return Ran::finished();
 }

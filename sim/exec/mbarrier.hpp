@@ -8,6 +8,7 @@
 
 #include <array>
 #include <cstdint>
+#include <functional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -20,27 +21,6 @@ struct Machine;
 struct Cta;
 class Warp;
 
-struct Mbarrier {
-  bool valid = false;
-  std::uint32_t phase = 0;               // current, incomplete one
-  std::int64_t expected = 0, pending = 0, tx = 0;
-  std::uint32_t init_record = 0, init_lanes = 0, inval_record = 0;
-  bool init_fenced = false;              // fence.mbarrier_init stands behind it
-  std::uint32_t arrivals = 0;            // in this phase
-  std::uint32_t last_arrival = 0;        // record; kept over phases
-  std::uint32_t completed_by = 0;        // record of the arrival that completed the last phase
-  Views arriving, arriving_relaxed;      // of this phase: release arrivals, relaxed arrivals
-  Views completed, completed_relaxed;    // what waits for completed phases acquire
-  std::uint32_t agent = 0;               // counter: phases observed by some wait (index + 1)
-  struct Wait {
-    std::int64_t meant = 0;              // phase
-    std::uint32_t record = 0;
-  };
-  std::vector<Wait> waits;               // of the last phases, for the order with later completions
-  std::vector<std::pair<std::uint32_t, std::int64_t>> meant;  // (warp * 32 + lane) -> phase of the last wait that said yes
-  bool reported = false;                 // a finding has been made about it: none that only follows from it
-};
-
 // Who signals: for findings and for the order between phases.
 struct Signal {
   std::uint32_t record = 0;
@@ -48,17 +28,66 @@ struct Signal {
   bool release = true;
 };
 
+struct Mbarrier {
+  bool valid = false, ever_valid = false;
+  std::uint32_t phase = 0;               // current, incomplete one
+  std::int64_t expected = 0, pending = 0, tx = 0;
+  std::uint32_t init_record = 0, init_lanes = 0, inval_record = 0;
+  bool init_fenced = false;              // fence.mbarrier_init stands behind it
+  std::uint32_t arrivals = 0;            // in this phase
+  std::uint32_t last_arrival = 0;        // record; kept over phases
+  std::uint32_t named_arrival = 0;       // of this phase, the one that findings name: the last in the program's text
+  std::uint32_t completed_by = 0;        // record of the arrival that completed the last phase
+  static constexpr std::uint32_t kept_phases = 8;
+  std::array<std::uint32_t, kept_phases> completers{};  // named_arrival of the last phases, by phase modulo their number
+  Views arriving, arriving_relaxed;      // of this phase: release arrivals, relaxed arrivals
+  Views completed, completed_relaxed;    // what waits for completed phases acquire
+  Views before_last, before_last_relaxed;  // the same without the last completed phase
+  View first_phase;                      // what happened before the completion of phase 0
+  View of_earlier_objects;               // what was handed over by objects that stood here before
+  std::uint32_t agent = 0;               // counter: phases observed by some wait (index + 1)
+  std::uint32_t bit = 0;                 // in Views::waited
+  bool ever_waited_for = false;
+  struct Wait {
+    std::int64_t meant = 0;              // phase
+    std::uint32_t record = 0;
+  };
+  std::vector<Wait> waits;               // of the last phases, for the order with later completions
+  std::vector<std::pair<std::uint32_t, std::int64_t>> meant;  // (warp * 32 + lane) -> phase of the last wait that said yes
+  std::vector<std::uint32_t> new_waits;  // records of waits that passed because the object was new
+  std::vector<std::uint32_t> first_arrivals;  // records, of phase 0 (bounded)
+  std::vector<std::uint32_t> users;      // records of operations that an inval has to come after (bounded)
+  bool reported = false;                 // its counts are known to be wrong
+  // Operations that came before any init; those that nothing orders before it take effect when it comes.
+  struct Early {
+    std::uint32_t record = 0;
+    std::function<void(Machine&)> effect;  // may be empty
+  };
+  std::vector<Early> early;
+  bool given_up = false;                 // nobody will ever init it: waits pass
+  // Everything that was ever handed over by arrivals here.
+  View handed_over() const;
+};
+
 // The object at byte `offset` of the CTA's window, or null.
 Mbarrier* mbarrier_at(Cta& cta, std::int64_t offset);
 const Mbarrier* mbarrier_over(const Cta& cta, std::int64_t first, std::int64_t bytes);  // a valid one that overlaps
 
-// The object that an operation of the warp names; reports mbar-uninit where there is none or its init is not ordered before.
-// Null: nothing to do. `remote`: it belongs to another CTA.
-Mbarrier* usable_mbarrier(Warp& warp, Cta& owner, std::int64_t offset);
+// Notes that the access `record` of the warp (0: one that an inval need not come after) uses the object; reports mbar-uninit where there is none any more, or its init or inval is not ordered
+// with the use. False: the operation has no effect. Where no init has come yet the effect waits for it (mbarrier_arrive and the
+// others see to that themselves).
+bool use_mbarrier(Warp& warp, Cta& owner, std::int64_t offset, std::uint32_t record);
+// The entry for the place, made when it is named first.
+Mbarrier& mbarrier_entry(Machine& machine, Cta& owner, std::int64_t offset);
 
 void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t count, const Signal& signal);
 void mbarrier_expect_tx(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t bytes, const Signal& signal);
 void mbarrier_complete_tx(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t bytes, const Signal& signal);
+
+// Nobody can run: waits on places that nobody has initialised are reported and pass. True where there was one.
+bool resolve_uninitialised_waits(Machine& machine);
+// At the end: operations on places that were never initialised.
+void report_never_initialised(Machine& machine);
 
 // At a standstill: why the phase that somebody waits for does not come.
 struct Standstill {
@@ -66,5 +95,7 @@ struct Standstill {
   std::string text;
 };
 Standstill why_incomplete(const Mbarrier& barrier);
+// Of the threads: the phase that a blocked wait names if they wait for one phase after the other, and the one that would come.
+bool waits_for_an_older_phase(const Mbarrier& barrier, std::uint32_t thread, std::uint32_t parity);
 
 }  // namespace tmemsim::sim

@@ -86,6 +86,12 @@ class StepPlan {
   const MemPlan& operator()(const Mem& mem) const { return find(mems_, &mem); }
   const TmemPlan& operator()(const TmemAddr& address) const { return find(addresses_, &address); }
   const RegionPlan& operator()(const Region& region) const { return find(regions_, &region); }
+  // Of a region that may have no plan (Stmt::means); null then.
+  const RegionPlan* find_region(const Region& region) const {
+    for (const auto& [known, plan] : regions_)
+      if (known == &region) return &plan;
+    return nullptr;
+  }
 
   void add(const Program& program, const Step& step, const Expr& expr);
   void add(const Program& program, const Rows& rows);

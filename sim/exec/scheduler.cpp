@@ -127,6 +127,7 @@ void Machine::run_to_end() {
       for (Flight& flight : warp.flights) complete_one(warp, flight);
   check_permits_held();
   report_remote_after_exit();
+  report_never_initialised(*this);
 }
 
 void Machine::run_warp(WarpState& warp) {
@@ -478,6 +479,10 @@ void Machine::exit_cta(Cta& cta) {
   const std::vector<Allocation> live = sm.allocator.live();
   for (const Allocation& allocation : live) {
     if (allocation.cta != cta.index || allocation.faulty) continue;
+    if (const auto lost = std::find(cta.lost_deallocs.begin(), cta.lost_deallocs.end(), allocation.columns); lost != cta.lost_deallocs.end()) {
+      cta.lost_deallocs.erase(lost);
+      continue;
+    }
     Candidate found;
     found.verdict = Verdict::alloc_leak;
     found.at = ref(allocation.record);
@@ -565,6 +570,7 @@ bool Machine::quiesce() {
     if (resolve_rendezvous(cta)) return true;
   for (Cta& cta : ctas)
     if (resolve_partial_barriers(*this, cta)) return true;
+  if (resolve_uninitialised_waits(*this)) return true;
   report_blocked();
   return false;
 }
@@ -622,15 +628,20 @@ void Machine::report_blocked() {
 
 // One finding for the threads of a cluster that wait for each other: tcgen05.md 14.6 rule 8.
 void Machine::report_standstill(const std::vector<Blocked>& blocked) {
-  Candidate tx, count, deadlock;
-  bool any_tx = false, any_count = false, told = false;
+  Candidate tx, count, phase, deadlock;
+  bool any_tx = false, any_count = false, any_phase = false;
   std::string all;
-  std::int64_t residues = 0;
-  for (const Cta& cta : ctas) {
-    if (cta.cluster != ctas[blocked.front().warp->cta].cluster) continue;
-    for (const auto& [offset, barrier] : cta.mbarriers)
-      if (barrier.valid) residues += barrier.tx;
-  }
+  std::vector<BarrierKey> blocked_on;
+  std::vector<std::uint32_t> blocked_ctas;
+  // Bytes that another barrier of the cluster lacks went there instead: a deadlock.
+  const auto has_counterpart = [&](const Mbarrier& of) {
+    for (const Cta& cta : ctas) {
+      if (cta.cluster != ctas[blocked.front().warp->cta].cluster) continue;
+      for (const auto& [offset, barrier] : cta.mbarriers)
+        if (barrier.valid && barrier.tx == -of.tx) return true;
+    }
+    return false;
+  };
   for (const Blocked& one : blocked) {
     Cta& cta = ctas[one.warp->cta];
     const Ref here = ref(one.group->pc, *one.warp, one.group->lanes);
@@ -657,26 +668,35 @@ void Machine::report_standstill(const std::vector<Blocked>& blocked) {
     if (barrier) {
       const Standstill why = why_incomplete(*barrier);
       what = fmt::format("an mbarrier: {}", why.text);
-      told = told || barrier->reported;
-      if (barrier->last_arrival != 0) {
-        found.other = ref(barrier->last_arrival);
-        const Access& arrival = accesses[barrier->last_arrival];
+      const std::int64_t offset = one.group->state == LaneGroup::State::mbarrier ? one.group->waits_for : one.warp->polled_barrier;
+      blocked_on.push_back({cta.index, offset});
+      if (const std::uint32_t record = barrier->named_arrival != 0 ? barrier->named_arrival : barrier->last_arrival; record != 0) {
+        found.other = ref(record);
+        const Access& arrival = accesses[record];
         found.other_instance = {arrival.cta, arrival.warp, arrival.number};
       }
       found.message = fmt::format("the phase is never complete: {}", why.text);
-      if (why.tx && residues != 0 && !any_tx) tx = found, any_tx = true;
+      if (why.tx && !has_counterpart(*barrier) && !any_tx) tx = found, any_tx = true;
       if (why.count && !any_count) count = found, any_count = true;
+      const auto thread = one.warp->warp * 32 + static_cast<std::uint32_t>(std::countr_zero(one.group->lanes));
+      if (one.group->meant != LaneGroup::no_phase && waits_for_an_older_phase(*barrier, thread, static_cast<std::uint32_t>(one.group->meant & 1)) && !any_phase) {
+        phase = found, any_phase = true;
+        phase.message = fmt::format("the wait names a phase that has passed, and the next of its parity never comes: {}", why.text);
+      }
       found.other.reset();
       found.message.clear();
     }
+    blocked_ctas.push_back(cta.index);
     if (all.empty()) deadlock = found;
     else if (!deadlock.other && here.path != deadlock.at.path) deadlock.other = here, deadlock.other_instance = found.at_instance;
     if (!all.empty()) all += "; ";
     all += fmt::format("CTA {} warp {} waits at {} for {}", cta.index, one.warp->warp, here.path, what);
   }
-  if (told) return;
-  Candidate& found = any_tx ? tx : any_count ? count : deadlock;
-  found.verdict = any_tx ? Verdict::mbar_tx : any_count ? Verdict::mbar_count : Verdict::deadlock;
+  Candidate& found = any_phase ? phase : any_tx ? tx : any_count ? count : deadlock;
+  found.verdict = any_phase ? Verdict::mbar_phase : any_tx ? Verdict::mbar_tx : any_count ? Verdict::mbar_count : Verdict::deadlock;
+  found.barrier_fault = BarrierFault::standstill;
+  found.blocked_on = std::move(blocked_on);
+  found.blocked_ctas = std::move(blocked_ctas);
   found.message += (found.message.empty() ? "" : "; ") + all;
   candidates.add(std::move(found));
 }
@@ -710,8 +730,13 @@ void Machine::collect_garbage() {
     for (std::uint32_t record : cta.allocs) accesses.mark_record(record);
     for (std::uint32_t record : cta.remote) accesses.mark_record(record);
     for (const auto& [offset, barrier] : cta.mbarriers) {
-      for (std::uint32_t record : {barrier.init_record, barrier.inval_record, barrier.last_arrival, barrier.completed_by}) accesses.mark_record(record);
+      for (std::uint32_t record : {barrier.init_record, barrier.inval_record, barrier.last_arrival, barrier.named_arrival, barrier.completed_by})
+        accesses.mark_record(record);
+      for (std::uint32_t record : barrier.completers) accesses.mark_record(record);
+      for (const auto* records : {&barrier.new_waits, &barrier.first_arrivals, &barrier.users})
+        for (std::uint32_t record : *records) accesses.mark_record(record);
       for (const Mbarrier::Wait& one : barrier.waits) accesses.mark_record(one.record);
+      for (const Mbarrier::Early& one : barrier.early) accesses.mark_record(one.record);
     }
     for (const NamedBarrier& barrier : cta.barriers) {
       accesses.mark_record(barrier.last_record);

@@ -75,8 +75,7 @@ void check_order_of_sizes(Warp& warp, std::uint32_t record, std::uint32_t column
     if (size == columns || (ordered && size > columns)) continue;
     Candidate found = warp.candidate(Verdict::alloc_order, fmt::format("{} columns are requested after {}", std::max(size, columns), std::min(size, columns)), earlier);
     if (columns < size) {  // unordered: the larger one may come second
-      std::swap(found.at, *found.other);
-      std::swap(found.at_instance, found.other_instance);
+      swap_sides(found);
     }
     warp.report(std::move(found));
     break;
@@ -313,7 +312,10 @@ Ran execute(const TcgenDealloc& op, Warp& warp) {
     const std::vector<Allocation> live = sm.allocator.live();
     for (const Allocation& one : live)
       if (one.cta == warp.cta.index && one.base < end && first < one.base + one.columns && one.base != base) sm.allocator.mark_faulty(one.base);
-    if (!own) return Ran::finished();
+    if (!own) {
+      if (known_bad) warp.cta.lost_deallocs.push_back(static_cast<std::uint32_t>(cols.value));
+      return Ran::finished();
+    }
   }
   // Who frees with the wrong count meant this allocation: the rest of the program is judged as if it had been right.
   const Allocation freed = *allocation;
@@ -331,8 +333,7 @@ Ran execute(const TcgenRelinquish&, Warp& warp) {
   for (std::uint32_t alloc : warp.cta.allocs) {
     if (warp.happened_before(Sight::any, alloc, ~0u, warp.lanes, true)) continue;
     Candidate found = warp.candidate(Verdict::alloc_permit, "nothing orders the alloc before the CTA relinquishes its permit", alloc);
-    std::swap(found.at, *found.other);
-    std::swap(found.at_instance, found.other_instance);
+    swap_sides(found);
     warp.report(std::move(found));
     warp.machine.note_unordered(record, alloc);
   }

@@ -11,6 +11,7 @@
 #include <cstring>
 
 #include "sim/check/hazards.hpp"
+#include "sim/check/means.hpp"
 #include "sim/exec/families.hpp"
 
 namespace tmemsim::sim {
@@ -219,6 +220,15 @@ Candidate at_cells(Warp& warp, Verdict verdict, std::string message, std::uint32
   return found;
 }
 
+void place_at_cells(Candidate& found, const Warp& warp, const TmemFootprint& cells) {
+  const SlabBox& box = cells.box[0];
+  found.where.space = "tmem";
+  found.where.sm = warp.cta.sm;
+  found.where.cta = warp.cta.index;
+  found.where.lanes = {box.slab * slab_lanes, (box.slab + box.slabs) * slab_lanes - 1};
+  found.where.columns = {box.column, box.column + box.columns - 1};
+}
+
 struct Checked {
   CellMove move;
   bool fine = false;      // no finding about the address: the access counts
@@ -304,6 +314,29 @@ void mark_intended(Warp& warp, const Checked& checked) {
   }
 }
 
+// What the author says the instruction moves, against what it moves. True: they differ, and that has been told.
+bool misses_its_meaning(Warp& warp, const CellMove& move, const std::vector<std::uint16_t>& rows) {
+  const std::optional<Means>& means = warp.machine.program.steps[warp.step].stmt->means;
+  if (!means) return false;
+  Tmem& tmem = warp.sm().cells();
+  const bool from_tmem = warp.machine.kernel.buffers[means->src.buffer].space == Space::tmem;
+  std::vector<MovedPart> parts;
+  for_each_cell(move, rows.size(), [&](std::size_t i, std::uint32_t thread, std::uint32_t lane, std::uint32_t column, int part) {
+    const bool bad = from_tmem ? (tmem.state[move.quadrant][column].bad >> lane & 1u) != 0 : (warp.state.registers.state(rows[i]).bad >> thread & 1u) != 0;
+    parts.push_back({thread, rows[i], static_cast<std::uint32_t>(16 * part), move.quadrant * tcgen05::quadrant_lanes + lane, column, bad});
+  });
+  const auto mismatch = mismatch_with_means(warp, *means, parts, move.packed ? 16 : 32);
+  if (!mismatch) return false;
+  Candidate found = warp.candidate(Verdict::layout_mismatch, mismatch->message);
+  place_at_cells(found, warp, move.cells);
+  warp.report(std::move(found));
+  if (!from_tmem) {  // what should have been written is known bad, and so is what is written instead
+    for (const auto& [lane, column] : mismatch->meant)
+      if (lane < tcgen05::lanes && column < tcgen05::columns) tmem.state[lane / 32][column].bad |= 1u << (lane % 32);
+  }
+  return true;
+}
+
 std::uint32_t async_record(Warp& warp, AccessKind kind, std::uint32_t number, std::uint16_t view) {
   Access access = warp.describe();
   access.kind = kind;
@@ -354,6 +387,7 @@ Flight issue(const TcgenLd& op, Warp& warp) {
       mark_unwritten_bad(tmem, move);
     }
     know_loaded(tmem, move, rows.rows, known.all_fine, registers);
+    if (misses_its_meaning(warp, move, rows.rows)) good = false;
     note_extents(warp.event, warp, move.cells, rows.rows, true);
   }
   for (std::uint16_t row : rows.rows) {
@@ -399,7 +433,8 @@ Flight issue(const TcgenSt& op, Warp& warp) {
   } else {
     mark_intended(warp, checked);
   }
-  know_stored(tmem, move, rows.rows, warp.state.registers, !op.unpack || zero_high, !good);
+  const bool misplaced = good && misses_its_meaning(warp, move, rows.rows);
+  know_stored(tmem, move, rows.rows, warp.state.registers, !op.unpack || zero_high, !good || misplaced);
 
   std::vector<std::uint32_t> words(rows.rows.size() * 32);
   for (std::size_t i = 0; i < rows.rows.size(); ++i) std::memcpy(words.data() + i * 32, warp.state.registers.row(rows.rows[i]), 128);

@@ -753,15 +753,16 @@ std::vector<Target> targets_of(const TcgenCommit& op, Warp& warp) {
   const std::uint32_t size = cluster_size(warp.machine.kernel.launch);
   const std::uint32_t beyond = size >= 32 ? 0 : named >> size;
   const std::uint32_t pair = 3u << (warp.cta.rank & ~1u);
-  if (beyond != 0) {
-    warp.report(warp.candidate(Verdict::mbar_target, fmt::format("the mask {:#b} names a CTA that a cluster of {} does not have", named, size)));
-  } else if (op.cta_group == 2 && (named & pair) == 0) {
-    warp.report(warp.candidate(Verdict::mbar_target, fmt::format("the mask {:#b} names no CTA of the pair that issues", named)));
-  } else if (op.cta_group == 2 && (named & (1u << warp.cta.rank)) == 0 && (named & pair) != 0) {
-    Candidate found = warp.candidate(Verdict::mbar_target, fmt::format("of the pair that issues, the mask {:#b} names only the peer", named));
-    found.severity = Severity::warning;
+  const auto wrong_target = [&](std::string message, std::optional<Severity> severity = std::nullopt) {
+    Candidate found = warp.candidate(Verdict::mbar_target, std::move(message));
+    found.severity = severity;
+    found.barrier_fault = BarrierFault::object;
+    found.barrier = BarrierKey{warp.cta.index, offset};
     warp.report(std::move(found));
-  }
+  };
+  if (beyond != 0) wrong_target(fmt::format("the mask {:#b} names a CTA that a cluster of {} does not have", named, size));
+  else if (op.cta_group == 2 && (named & pair) == 0) wrong_target(fmt::format("the mask {:#b} names no CTA of the pair that issues", named));
+  else if (op.cta_group == 2 && (named & (1u << warp.cta.rank)) == 0) wrong_target(fmt::format("of the pair that issues, the mask {:#b} names only the peer", named), Severity::warning);
   std::vector<Target> targets;
   for (std::uint32_t rank = 0; rank < size; ++rank)
     if (named >> rank & 1u) targets.push_back({warp.machine.cta_of_rank(warp.cta, rank), offset});
@@ -777,7 +778,7 @@ void commit(const TcgenCommit& op, Warp& warp) {
   std::erase_if(targets, [&](const Target& target) {
     Cta& owner = warp.machine.ctas[target.cta];
     if (&owner != &warp.cta) owner.remote.push_back(record);
-    return usable_mbarrier(warp, owner, target.offset) == nullptr;
+    return !use_mbarrier(warp, owner, target.offset, record);
   });
   // The tracked operations are complete for whoever waits, as behind a fence::before_thread_sync.
   Views views = warp.released(warp.lanes);

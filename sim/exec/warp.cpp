@@ -296,6 +296,11 @@ Access Warp::describe() const {
   access.warp = static_cast<std::uint16_t>(state.warp);
   access.lanes = lanes;
   access.number = number;
+  for (const ViewGroup& group : state.views) {
+    if (!(group.lanes & lanes)) continue;
+    access.waited |= group.views.waited;
+    access.passed_new |= group.views.passed_new;
+  }
   if (!machine.program.steps[step].loops_around.empty()) access.loop = machine.loop_snapshot(step, state, lanes);
   return access;
 }

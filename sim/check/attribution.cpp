@@ -1,0 +1,149 @@
+#include "sim/check/attribution.hpp"
+
+#include <algorithm>
+#include <bit>
+#include <set>
+#include <tuple>
+
+#include "sim/exec/exec.hpp"
+
+namespace tmemsim::sim {
+namespace {
+
+struct Object {
+  BarrierKey key;
+  const Mbarrier* barrier;
+  View handed_over, first_phase;
+};
+
+std::vector<Object> objects_of(const Machine& machine) {
+  std::vector<Object> objects;
+  for (const Cta& cta : machine.ctas) {
+    for (const auto& [offset, barrier] : cta.mbarriers) {
+      if (!barrier.ever_valid) continue;
+      View all = barrier.handed_over();
+      const View& first = barrier.phase == 0 ? all : barrier.first_phase;
+      objects.push_back({{cta.index, offset}, &barrier, all, first});
+    }
+  }
+  return objects;
+}
+
+// Whether the view includes the access, complete.
+bool includes(const View& view, const Access& access) {
+  switch (access.kind) {
+    case AccessKind::ld: return view.count(access.cta, agent_of(access.warp, WarpAgent::ld)) >= access.async_number;
+    case AccessKind::st: return view.count(access.cta, agent_of(access.warp, WarpAgent::st)) >= access.async_number;
+    case AccessKind::order: break;
+    default: return view.count(access.agent_cta, access.agent) >= access.async_number;
+  }
+  bool all = true, any = false;
+  for (std::uint32_t rest = access.lanes; rest != 0; rest &= rest - 1) {
+    const bool known = view.order(access.cta, access.warp, static_cast<std::uint32_t>(std::countr_zero(rest))) >= access.number;
+    all = all && known;
+    any = any || known;
+  }
+  return access.collective ? any : all;
+}
+
+bool has_waited(const Access& access, const Mbarrier& barrier) { return access.waited >> barrier.bit & 1u; }
+
+// One of the warp that made the access signals the barrier afterwards, in its first phase.
+bool signals_itself(const Machine& machine, const Mbarrier& barrier, const Access& access) {
+  return std::any_of(barrier.first_arrivals.begin(), barrier.first_arrivals.end(), [&](std::uint32_t record) {
+    const Access& arrival = machine.accesses[record];
+    return arrival.cta == access.cta && arrival.warp == access.warp && arrival.number >= access.number;
+  });
+}
+
+class Attribution {
+ public:
+  explicit Attribution(Machine& machine) : machine_(machine), objects_(objects_of(machine)) {}
+
+  void apply() {
+    std::vector<Candidate> waits;
+    for (Candidate& candidate : machine_.candidates.all()) {
+      for (Conflict& conflict : candidate.conflicts) {
+        look_at(candidate, conflict, conflict.at, conflict.other);
+        look_at(candidate, conflict, conflict.other, conflict.at);
+      }
+      if (candidate.lacks_wait) continue;
+      for (const Conflict& conflict : candidate.conflicts) {
+        auto wait = wait_on_new_object(conflict.at, conflict.other);
+        if (!wait) wait = wait_on_new_object(conflict.other, conflict.at);
+        if (wait) waits.push_back(std::move(*wait));
+      }
+    }
+    for (Candidate& wait : waits) machine_.candidates.add(std::move(wait));
+  }
+
+ private:
+  // `before` was to be handed to `after` by a barrier.
+  void look_at(Candidate& candidate, Conflict& conflict, const ConflictSide& before, const ConflictSide& after) const {
+    for (const Object& object : objects_) {
+      if (!includes(object.handed_over, before.access)) continue;
+      candidate.signalled.push_back(object.key);
+      if (!object.barrier->ever_waited_for) candidate.lacks_wait = true;
+      if (has_waited(after.access, *object.barrier)) conflict.explained_by.push_back(object.key);
+    }
+  }
+
+  // The reader has passed a wait on a new barrier whose phase 0 would have handed it the data.
+  std::optional<Candidate> wait_on_new_object(const ConflictSide& writer, const ConflictSide& reader) const {
+    if (!writer.writes || !reader.reads) return std::nullopt;
+    std::vector<const Object*> direct, others;
+    for (const Object& object : objects_) {
+      if (!(reader.access.passed_new >> object.barrier->bit & 1u) || !includes(object.first_phase, writer.access)) continue;
+      (signals_itself(machine_, *object.barrier, writer.access) ? direct : others).push_back(&object);
+    }
+    if (direct.empty() && others.size() != 1) return std::nullopt;
+    return about(direct.empty() ? *others.front() : *direct.front(), reader.access);
+  }
+
+  std::optional<Candidate> about(const Object& object, const Access& reader) const {
+    const auto place = [&](std::uint32_t record) {
+      const Access& access = machine_.accesses[record];
+      return std::tuple(access.step, access.cta, access.warp, access.number);
+    };
+    std::uint32_t wait = 0;
+    for (std::uint32_t record : object.barrier->new_waits) {
+      const Access& access = machine_.accesses[record];
+      const bool same_warp = access.cta == reader.cta && access.warp == reader.warp && access.number < reader.number;
+      if (wait == 0 || same_warp) wait = record;
+      if (same_warp) break;
+    }
+    if (wait == 0) return std::nullopt;
+    const Access& waiting = machine_.accesses[wait];
+    Candidate found;
+    found.verdict = Verdict::mbar_phase;
+    found.barrier_fault = BarrierFault::new_phase;
+    found.barrier = object.key;
+    found.at = machine_.ref(wait);
+    found.at_instance = {waiting.cta, waiting.warp, waiting.number};
+    const auto& arrivals = object.barrier->first_arrivals;
+    if (!arrivals.empty()) {
+      const std::uint32_t arrival = *std::max_element(arrivals.begin(), arrivals.end(), [&](std::uint32_t a, std::uint32_t b) { return place(a) < place(b); });
+      const Access& signal = machine_.accesses[arrival];
+      found.other = machine_.ref(arrival);
+      found.other_instance = {signal.cta, signal.warp, signal.number};
+    }
+    found.where.space = "barrier";
+    found.where.cta = object.key.cta;
+    found.where.bytes = {object.key.offset, object.key.offset + 7};
+    found.message = "the wait passes only because the barrier is new; what phase 0 hands over is used before that phase is complete";
+    return found;
+  }
+
+  Machine& machine_;
+  const std::vector<Object> objects_;
+};
+
+}  // namespace
+
+void attribute_conflicts(Machine& machine) {
+  const auto& all = machine.candidates.all();
+  if (std::none_of(all.begin(), all.end(), [](const Candidate& c) { return !c.conflicts.empty(); })) return;
+  Attribution(machine).apply();
+}
+
+}  // namespace tmemsim::sim
