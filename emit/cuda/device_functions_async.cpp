@@ -139,9 +139,26 @@ __device__ __forceinline__ void tcgen05_commit_cg1(uint32_t bar) {
   asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(bar) : "memory");
 }
 )"},
+    {"tcgen05_commit_cg2", R"(
+// No operation of a tensor core is ever pending here: the commit arrives at once.
+__device__ __forceinline__ void tcgen05_commit_cg2(uint32_t bar) {
+  asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(bar) : "memory");
+}
+)"},
     {"tcgen05_commit_multicast_cg1", R"(
 // No operation of a tensor core is ever pending here: the commit arrives at once, in every CTA whose rank bit `ctas` holds.
 __device__ __forceinline__ void tcgen05_commit_multicast_cg1(uint32_t bar, uint16_t ctas) {
+  for (uint32_t rank = 0; rank < 16; ++rank) {
+    if ((ctas >> rank & 1) == 0) continue;
+    uint32_t peer;
+    asm volatile("mapa.shared::cluster.u32 %0, %1, %2;" : "=r"(peer) : "r"(bar), "r"(rank));
+    asm volatile("mbarrier.arrive.release.cluster.shared::cluster.b64 _, [%0];" ::"r"(peer) : "memory");
+  }
+}
+)"},
+    {"tcgen05_commit_multicast_cg2", R"(
+// No operation of a tensor core is ever pending here: the commit arrives at once, in every CTA whose rank bit `ctas` holds.
+__device__ __forceinline__ void tcgen05_commit_multicast_cg2(uint32_t bar, uint16_t ctas) {
   for (uint32_t rank = 0; rank < 16; ++rank) {
     if ((ctas >> rank & 1) == 0) continue;
     uint32_t peer;
@@ -229,9 +246,21 @@ inline void bulk_wait_group_read() {}  // copies are complete at once
 // No operation of a tensor core is ever pending here: the commit arrives at once.
 inline void tcgen05_commit_cg1(uint32_t bar) { host_async::arrive(bar, 1); }
 )"},
+    {"tcgen05_commit_cg2", R"(
+// No operation of a tensor core is ever pending here: the commit arrives at once.
+inline void tcgen05_commit_cg2(uint32_t bar) { host_async::arrive(bar, 1); }
+)"},
     {"tcgen05_commit_multicast_cg1", R"(
 // No operation of a tensor core is ever pending here: the commit arrives at once, in every CTA whose rank bit `ctas` holds.
 inline void tcgen05_commit_multicast_cg1(uint32_t bar, uint16_t ctas) {
+  for (uint32_t rank = 0; rank < 16; ++rank) {
+    if (ctas >> rank & 1) host_async::arrive(host_async::in_cta(bar, rank), 1);
+  }
+}
+)"},
+    {"tcgen05_commit_multicast_cg2", R"(
+// No operation of a tensor core is ever pending here: the commit arrives at once, in every CTA whose rank bit `ctas` holds.
+inline void tcgen05_commit_multicast_cg2(uint32_t bar, uint16_t ctas) {
   for (uint32_t rank = 0; rank < 16; ++rank) {
     if (ctas >> rank & 1) host_async::arrive(host_async::in_cta(bar, rank), 1);
   }

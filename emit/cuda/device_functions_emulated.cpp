@@ -27,6 +27,29 @@ __device__ __forceinline__ void tcgen05_alloc_cg1(uint32_t slot, uint32_t column
 }
 )",
      true},
+    {"tcgen05_alloc_cg2", R"(
+// Waits until `columns` columns are free in both CTAs of the pair and stores their address to the shared word `slot`.
+__device__ __forceinline__ void tcgen05_alloc_cg2(uint32_t slot, uint32_t columns) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) st_shared_b32(slot, emulated::alloc_pair(columns));
+  __syncwarp();
+}
+)",
+     true},
+    {"tcgen05_dealloc_cg2", R"(
+__device__ __forceinline__ void tcgen05_dealloc_cg2(uint32_t address, uint32_t columns) {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) emulated::dealloc(address, columns);
+  __syncwarp();
+}
+)"},
+    {"tcgen05_relinquish_alloc_permit_cg2", R"(
+__device__ __forceinline__ void tcgen05_relinquish_alloc_permit_cg2() {
+  __syncwarp();
+  if (threadIdx.x % 32 == 0) emulated::relinquish();
+  __syncwarp();
+}
+)"},
     {"tcgen05_dealloc_cg1", R"(
 __device__ __forceinline__ void tcgen05_dealloc_cg1(uint32_t address, uint32_t columns) {
   __syncwarp();

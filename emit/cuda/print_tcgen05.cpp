@@ -6,8 +6,8 @@
 namespace tmemsim::emit {
 std::string cta_group_function(std::string_view name, int cta_group, Cuda& cuda) {
   if (cta_group != 1 && cta_group != 2) cuda.unsupported(fmt::format("there is no cta_group {}", cta_group));
-  if (cta_group == 2 && cuda.functions().backend() != Backend::native) {
-    cuda.unsupported("emulated tensor memory has no CTA pairs (cta_group 2)");
+  if (cta_group == 2 && cuda.functions().backend() != Backend::native && cuda.kernel().launch.cluster[0] % 2 != 0) {
+    cuda.unsupported("emulated tensor memory knows pairs of CTAs (cta_group 2) that are neighbours in x: the cluster's x is odd");
   }
   return fmt::format("{}_cg{}", name, cta_group);
 }

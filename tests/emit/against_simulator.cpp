@@ -72,9 +72,10 @@ TEST_CASE("the programs with barrier objects run clean in the simulator") {
 TEST_CASE("on the host: barrier objects, clusters, bulk copies") {
   if (!runs(emit::Backend::host, "host compiler c++")) return;
   const tests::Compared compared = tests::run_and_compare(tests::async_programs(), emit::Backend::host);
-  CHECK(compared.elements == 2 * 4 * 128 + 2 * 64 * 2 + 2 * 4 * 64 + 8 * 4 * 64 + 8 * 64 + 16 * 32 + 3 * 128 * 4 + 2 * 32);
-  CHECK(compared.registers == 2 * 256 + 2 * 64 * 2 + 8 * 64 * 4 + 16 * 32 * 2 + 2 * 128 * 4 + 2 * 32);
-  CHECK(compared.cells == 128 * 4);
+  CHECK(compared.elements == 2 * 4 * 128 + 2 * 64 * 2 + 2 * 4 * 64 + 8 * 4 * 64 + 8 * 64 + 16 * 32 + 3 * 128 * 4 + 2 * 32 +
+                                 4 * 128 * 2);
+  CHECK(compared.registers == 2 * 256 + 2 * 64 * 2 + 8 * 64 * 4 + 16 * 32 * 2 + 2 * 128 * 4 + 2 * 32 + 4 * 128 * 4);
+  CHECK(compared.cells == 128 * 4 + 4 * 128 * 2);
 }
 
 TEST_CASE("on the host: generated copies come back as they went in") {

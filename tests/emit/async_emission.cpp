@@ -157,7 +157,19 @@ TEST_CASE("what the tensor core does is refused by name") {
   CHECK(refusal("  tcgen05.commit bar=bar[0]\n") == "not refused");
   CHECK(refusal("  tcgen05.commit bar=bar[0] rank=1\n", emulated) == "not refused");
   CHECK(refusal("  tcgen05.commit bar=bar[0] mask=3 cta_group=2\n") == "not refused");
-  CHECK_THAT(refusal("  tcgen05.commit bar=bar[0] cta_group=2\n", emulated), tests::contains("cta_group 2"));
+  CHECK(refusal("  tcgen05.commit bar=bar[0] cta_group=2\n", emulated) == "not refused");
+}
+
+TEST_CASE("pairs of CTAs that are no neighbours in x have no emulated tensor memory") {
+  const auto pair_along = [](std::string_view cluster) {
+    std::string text = around("  tcgen05.relinquish_alloc_permit cta_group=2\n");
+    for (int i = 0; i < 2; ++i) text.replace(text.find("[2, 1, 1]"), 9, cluster);
+    return kernel(text);
+  };
+  const emit::Options emulated{false, emit::Backend::emulated, {}};
+  CHECK_NOTHROW(emit::cuda(pair_along("[4, 1, 1]"), emulated));
+  CHECK_THROWS_AS(emit::cuda(pair_along("[1, 2, 1]"), emulated), Unsupported);
+  CHECK_NOTHROW(emit::cuda(pair_along("[1, 2, 1]")));
 }
 
 TEST_CASE("bulk copies that are no block of memory, or of no fixed size, are refused") {

@@ -202,11 +202,48 @@ program {
 }
 )";
 
+// Pairs of CTAs allocate together, twice; each CTA uses its own half.
+const std::string pair = R"(kernel tensor_memory_pair
+target sm_100a
+ptx 9.0
+launch warps=4 cluster=[2, 1, 1] grid=[4, 1, 1]
+buffer slot: shared u32 [2]
+buffer B: global u32 [4, 128, 2]
+buffer R: local u32 [2]
+buffer Q: local u32 [2]
+program {
+  barrier.cluster.arrive
+  barrier.cluster.wait
+  @warp 1  tcgen05.alloc slot=slot[0] cols=64 cta_group=2
+  @warp 1  tcgen05.alloc slot=slot[1] cols=32 cta_group=2
+  @warp 1  tcgen05.relinquish_alloc_permit cta_group=2
+  tcgen05.fence::before_thread_sync
+  barrier.sync
+  tcgen05.fence::after_thread_sync
+  mov dst=R.r[0] a=cta * 1000000 + tid * 65537
+  mov dst=R.r[1] a=cta * 1000000 + tid * 65539
+  tcgen05.st shape=32x32b num=2 dst={base: word(slot, 1), lane: warp * 32, col: 4} src=R.r[0:2]
+  tcgen05.wait::st
+  tcgen05.ld shape=32x32b num=2 dst=Q.r[0:2] src={base: word(slot, 1), lane: warp * 32, col: 4}
+  tcgen05.wait::ld
+  st dst=B[cta, tid, 0] src=Q.r[0:2] bytes=8
+  tcgen05.fence::before_thread_sync
+  barrier.sync
+  tcgen05.fence::after_thread_sync
+  barrier.cluster.arrive
+  barrier.cluster.wait
+  @warp 2  tcgen05.dealloc slot=slot[1] cols=32 cta_group=2
+  @warp 2  tcgen05.dealloc slot=slot[0] cols=64 cta_group=2
+  barrier.cluster.arrive
+  barrier.cluster.wait
+}
+)";
+
 }  // namespace
 
 std::vector<Sample> async_programs() {
   std::vector<Sample> samples;
-  for (const std::string& text : {ring, bulk, multicast, sixteen, tensor_memory_ring, commit}) {
+  for (const std::string& text : {ring, bulk, multicast, sixteen, tensor_memory_ring, commit, pair}) {
     Kernel kernel = parse_kernel(text, "k.kernel");
     verify(kernel, Level::machine);
     samples.push_back({kernel.name, std::move(kernel)});

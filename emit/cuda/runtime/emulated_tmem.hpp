@@ -2,7 +2,7 @@
 //
 // A second implementation of alloc, dealloc, ld and st, written from the inverse maps (which register of which thread owns a
 // cell; PTX ISA 9.7.16.8) and apart from the simulator, with which its results are compared. Loads and stores take effect at
-// once. CTAs do not share columns. What the hardware leaves undefined or traps on stops the program.
+// once. CTAs do not share columns; the CTAs of a pair allocate together. What the hardware leaves undefined or traps on stops the program.
 //
 // This text is put into emitted programs.
 #pragma once
@@ -19,15 +19,17 @@ struct TensorMemory {
   uint32_t owner[16];       // by unit of 32 columns: 1 + first unit of the allocation that holds it; 0: free
   uint32_t lock;            // 1: some warp is changing owner
   uint32_t relinquished;    // 1: the CTA may not allocate any more
+  uint32_t pair_columns;    // second CTA of a pair: columns that it asks for; 0: none
+  uint32_t pair_answer;     // second CTA of a pair: 1 + the address that the first one has found for both; 0: none
 };
 
 constexpr uint32_t never_written = 0xbad0bad0u;
 
 __device__ TensorMemory* tensor_memories = nullptr;  // by CTA of the grid
 
-__device__ inline TensorMemory& own() {
-  return tensor_memories[blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z)];
-}
+__device__ inline uint32_t cta_in_grid() { return blockIdx.x + gridDim.x * (blockIdx.y + gridDim.y * blockIdx.z); }
+
+__device__ inline TensorMemory& own() { return tensor_memories[cta_in_grid()]; }
 
 __device__ inline void fault(const char* what) {
   printf("emulated tensor memory: %s\n", what);
@@ -36,20 +38,39 @@ __device__ inline void fault(const char* what) {
 
 __device__ inline void take_lock(TensorMemory& memory) {
   while (atomicCAS(&memory.lock, 0, 1) != 0) __nanosleep(20);
-  __threadfence_block();
+  __threadfence();
 }
 
 __device__ inline void give_lock(TensorMemory& memory) {
-  __threadfence_block();
+  __threadfence();
   atomicExch(&memory.lock, 0);
 }
 
-// First unit of the lowest free run that is aligned to its length, or -1.
-__device__ inline int free_run(const TensorMemory& memory, int units) {
+__device__ inline bool is_free(const TensorMemory& memory, int first, int units) {
+  for (int unit = first; unit < first + units; ++unit) {
+    if (memory.owner[unit] != 0) return false;
+  }
+  return true;
+}
+
+__device__ inline void take(TensorMemory& memory, int first, int units) {
+  for (int unit = first; unit < first + units; ++unit) memory.owner[unit] = uint32_t(first) + 1;
+}
+
+__device__ inline int units_of(uint32_t columns) {
+  const bool legal = columns >= 32 && columns <= 512 && (columns & (columns - 1)) == 0;
+  if (!legal) fault("alloc takes 32, 64, 128, 256 or 512 columns");
+  return int(columns) / 32;
+}
+
+// Takes the lowest run that is free in both memories (which may be one and the same) and aligned to its length: its first unit,
+// or -1.
+__device__ inline int take_lowest(TensorMemory& memory, TensorMemory& other, int units) {
   for (int first = 0; first + units <= 16; first += units) {
-    bool free = true;
-    for (int unit = first; unit < first + units; ++unit) free = free && memory.owner[unit] == 0;
-    if (free) return first;
+    if (!is_free(memory, first, units) || !is_free(other, first, units)) continue;
+    take(memory, first, units);
+    take(other, first, units);
+    return first;
   }
   return -1;
 }
@@ -57,21 +78,49 @@ __device__ inline int free_run(const TensorMemory& memory, int units) {
 // One lane allocates; waits while the columns are not free. The address, lane 0.
 __device__ inline uint32_t alloc(uint32_t columns) {
   TensorMemory& memory = own();
-  const bool legal = columns >= 32 && columns <= 512 && (columns & (columns - 1)) == 0;
-  if (!legal) fault("alloc takes 32, 64, 128, 256 or 512 columns");
-  const int units = int(columns) / 32;
+  const int units = units_of(columns);
   while (true) {
     take_lock(memory);
     if (memory.relinquished) fault("alloc after the permit was relinquished");
-    const int first = free_run(memory, units);
-    for (int unit = 0; first >= 0 && unit < units; ++unit) memory.owner[first + unit] = uint32_t(first) + 1;
+    const int first = take_lowest(memory, memory, units);
     give_lock(memory);
     if (first >= 0) return uint32_t(32 * first);
     __nanosleep(100);
   }
 }
 
-// One lane frees exactly what was allocated.
+// One lane of each CTA of a pair (CTAs 2p and 2p + 1 of the grid) allocates; the first CTA finds the columns for both.
+__device__ inline uint32_t alloc_pair(uint32_t columns) {
+  const int units = units_of(columns);
+  if (own().relinquished) fault("alloc after the permit was relinquished");
+  const bool first_of_pair = cta_in_grid() % 2 == 0;
+  TensorMemory& one = tensor_memories[cta_in_grid() & ~1u];
+  TensorMemory& two = tensor_memories[cta_in_grid() | 1u];
+  if (!first_of_pair) {
+    if (atomicExch(&two.pair_columns, columns) != 0) fault("two warps of a CTA allocate in the pair at once");
+    uint32_t answer = 0;
+    while ((answer = atomicExch(&two.pair_answer, 0)) == 0) __nanosleep(100);
+    __threadfence();
+    return answer - 1;
+  }
+  uint32_t asked = 0;
+  while ((asked = atomicExch(&two.pair_columns, 0)) == 0) __nanosleep(100);
+  if (asked != columns) fault("the CTAs of a pair ask for different numbers of columns");
+  while (true) {
+    take_lock(one);
+    take_lock(two);
+    const int first = take_lowest(one, two, units);
+    give_lock(two);
+    give_lock(one);
+    if (first >= 0) {
+      atomicExch(&two.pair_answer, uint32_t(32 * first) + 1);
+      return uint32_t(32 * first);
+    }
+    __nanosleep(100);
+  }
+}
+
+// One lane frees exactly what was allocated; in a pair each CTA frees its half, and a later allocation needs both.
 __device__ inline void dealloc(uint32_t address, uint32_t columns) {
   TensorMemory& memory = own();
   const uint32_t first = address / 32, end = first + columns / 32;

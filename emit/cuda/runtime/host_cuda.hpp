@@ -179,6 +179,7 @@ void store(uint8_t* address, size_t access_bytes, T value) {
 
 inline void __syncthreads() { host::barrier(0).arrive_and_wait(host::cta->threads); }
 inline void __syncwarp(uint32_t mask = 0xffffffffu) { host::warp_sync(mask); }
+inline void __threadfence() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __threadfence_block() { __atomic_thread_fence(__ATOMIC_SEQ_CST); }
 inline void __nanosleep(unsigned) { std::this_thread::yield(); }
 [[noreturn]] inline void __trap() { host::fault("trap"); }
