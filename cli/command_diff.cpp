@@ -117,7 +117,7 @@ void add_diff(CLI::App& app, Chosen& chosen) {
   command->add_option("--arch", diff->arch, "Compile for it (default: this GPU's, with its own features)")->type_name("sm_NN");
   command->add_flag("--dump", diff->dump, "Compare the registers of every thread and tensor memory, too");
   add_options(*command, diff->kernels);
-  command->add_option("--generate", diff->generate, "Also N copies through tensor memory, made at random")->type_name("N");
+  command->add_option("--generate", diff->generate, "Also N copies through tensor memory, made at random")->check(CLI::Range(0u, 1000000u))->type_name("N");
   command->add_option("--seed", diff->seed, "Of the generated copies (0)")->type_name("N");
   command->add_option("--profile", diff->profile, "Severities (default: the scenario's, else strict): what has errors is not compared")
       ->check(CLI::IsMember({"strict", "lenient"}))->type_name("strict|lenient");

@@ -329,7 +329,8 @@ class Work {
         item.settle(Status::differ, "");
         item.record.difference = compared.difference;
       } else if (compared.elements + compared.registers + compared.cells == 0) {
-        item.settle(Status::incomparable, options_.dump ? "the program leaves nothing" : "the program leaves no output: --dump compares registers and tensor memory");
+        item.settle(Status::incomparable, options_.dump ? "the program runs to its end and leaves nothing to compare"
+                                                         : "the program runs to its end and leaves no output: --dump compares registers and tensor memory");
       } else {
         item.settle(Status::agree, "");
       }

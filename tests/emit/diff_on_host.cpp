@@ -43,6 +43,7 @@ TEST_CASE("diff on the host: what is clean agrees, what is not cannot be compare
   options.keep = keep.path();
   options.jobs = 2;
   options.cases_a_module = 16;
+  options.limit = std::chrono::seconds(120);
   const Differ differ(options, this_machine_without_gpu());
   std::size_t done = 0;
   const auto count_done = [&](const Record&) { ++done; };
@@ -74,7 +75,7 @@ TEST_CASE("diff on the host: what is clean agrees, what is not cannot be compare
 TEST_CASE("diff as a command: output, journal, resume, merge") {
   if (!have_compiler()) return;
   const tests::Workplace workplace;
-  const std::string call = "tmemsim diff --backend host --dump --format jsonl scenarios/seeds/tmem_roundtrip_f16.yaml scenarios/verdicts/raw-st.yaml ";
+  const std::string call = "tmemsim diff --backend host --dump --timeout 120 --format jsonl scenarios/seeds/tmem_roundtrip_f16.yaml scenarios/verdicts/raw-st.yaml ";
   const tests::Ran first = workplace.run(call + "-o one.jsonl");
   INFO(first.output);
   CHECK(first.exit_code == 0);

@@ -63,7 +63,7 @@ TEST_CASE("Arguments arrive as they are") {
 
 TEST_CASE("How a program ended") {
   const tests::TemporaryFolder folder;
-  const auto ends = [&](const std::string& text, milliseconds limit = milliseconds(10000)) {
+  const auto ends = [&](const std::string& text, milliseconds limit = milliseconds(30000)) {
     return run({{script(folder, "p", text).string()}, folder.path(), limit});
   };
   CHECK(ends("exit 3\n").code == 3);
@@ -72,7 +72,7 @@ TEST_CASE("How a program ended") {
   const Ended killed = ends("kill -SEGV $$\n");
   CHECK(killed.how == Ended::How::signalled);
   CHECK(killed.code == SIGSEGV);
-  const Ended late = ends("echo begun; sleep 60\n", milliseconds(300));
+  const Ended late = ends("echo begun; sleep 60\n", milliseconds(3000));
   CHECK(late.how == Ended::How::timed_out);
   CHECK(late.output == "begun\n");
   const Ended missing = run({{(folder / "missing").string()}, {}});
@@ -85,15 +85,15 @@ TEST_CASE("How a program ended") {
 
 TEST_CASE("The time limit starts anew with progress") {
   const tests::TemporaryFolder folder;
-  const auto program = script(folder, "p", "for i in 1 2 3 4 5; do sleep 0.3; echo tick; done\n");
-  const Command command{{program.string()}, {}, milliseconds(1000)};
+  const auto program = script(folder, "p", "for i in 1 2 3 4 5 6; do sleep 0.8; echo tick; done\n");
+  const Command command{{program.string()}, {}, milliseconds(4000)};
   CHECK(run(command, [](std::string_view line) { return line == "tick"; }).ok());
   CHECK(run(command, [](std::string_view) { return false; }).how == Ended::How::timed_out);
 }
 
 TEST_CASE("What a program leaves running is ended with it") {
   const tests::TemporaryFolder folder;
-  const Ended ended = run({{script(folder, "p", "sleep 600 &\necho $!\n").string()}, folder.path(), milliseconds(10000)});
+  const Ended ended = run({{script(folder, "p", "sleep 600 &\necho $!\n").string()}, folder.path(), milliseconds(30000)});
   REQUIRE(ended.ok());
   const pid_t child = std::stoi(ended.output);
   for (int i = 0; i < 100 && ::kill(child, 0) == 0; ++i) ::usleep(10000);
@@ -111,14 +111,14 @@ TEST_CASE("Programs are found in PATH only when they can run") {
 TEST_CASE("Cases that all end well run in one process") {
   const tests::TemporaryFolder folder;
   fake_program(folder, "    *) ;;\n");
-  CHECK(ok(run_cases(folder.path(), cases(5), milliseconds(10000))) == std::vector<bool>(5, true));
+  CHECK(ok(run_cases(folder.path(), cases(5), milliseconds(30000))) == std::vector<bool>(5, true));
   CHECK(lines(folder / "calls") == 1);
 }
 
 TEST_CASE("A case that faults loses only itself") {
   const tests::TemporaryFolder folder;
   fake_program(folder, "    1) echo 'CUDA error: kernel 1: unspecified launch failure'; exit 3 ;;\n");
-  const auto outcomes = run_cases(folder.path(), cases(4), milliseconds(10000));
+  const auto outcomes = run_cases(folder.path(), cases(4), milliseconds(30000));
   CHECK(ok(outcomes) == std::vector<bool>{true, false, true, true});
   CHECK_THAT(outcomes[1].reason, tests::contains("exit status 3; CUDA error: kernel 1: unspecified launch failure"));
   CHECK(lines(folder / "calls") == 3);  // 0 and 1; 2 and 3; 1 alone
@@ -126,16 +126,16 @@ TEST_CASE("A case that faults loses only itself") {
 
 TEST_CASE("A case that hangs loses only itself") {
   const tests::TemporaryFolder folder;
-  fake_program(folder, "    0|2) sleep 60 ;;\n");
-  const auto outcomes = run_cases(folder.path(), cases(4), milliseconds(500));
-  CHECK(ok(outcomes) == std::vector<bool>{false, true, false, true});
-  CHECK_THAT(outcomes[0].reason, tests::contains("hangs"));
+  fake_program(folder, "    1) sleep 60 ;;\n");
+  const auto outcomes = run_cases(folder.path(), cases(3), milliseconds(4000));
+  CHECK(ok(outcomes) == std::vector<bool>{true, false, true});
+  CHECK_THAT(outcomes[1].reason, tests::contains("hangs"));
 }
 
 TEST_CASE("A fault that does not come again is forgiven") {
   const tests::TemporaryFolder folder;
   fake_program(folder, "    1) if [ ! -e once ]; then touch once; kill -SEGV $$; fi ;;\n");
-  CHECK(ok(run_cases(folder.path(), cases(3), milliseconds(10000))) == std::vector<bool>(3, true));
+  CHECK(ok(run_cases(folder.path(), cases(3), milliseconds(30000))) == std::vector<bool>(3, true));
 }
 
 TEST_CASE("Cases that faulted before run alone") {
@@ -143,7 +143,7 @@ TEST_CASE("Cases that faulted before run alone") {
   fake_program(folder, "    *) ;;\n");
   auto all = cases(3);
   all[1].alone = true;
-  CHECK(ok(run_cases(folder.path(), all, milliseconds(10000))) == std::vector<bool>(3, true));
+  CHECK(ok(run_cases(folder.path(), all, milliseconds(30000))) == std::vector<bool>(3, true));
   CHECK(lines(folder / "calls") == 2);
 }
 
@@ -161,12 +161,12 @@ TEST_CASE("A program that does nothing, or cannot start, fails every case and en
 TEST_CASE("Building: the compiler's first error is the reason") {
   const tests::TemporaryFolder folder;
   const auto compiler = script(folder, "cc", "echo 'k.cu: note: x'; echo 'k.cu(3): error: no'; echo 'error: more'; exit 1\n");
-  const Built built = build({compiler, {"-O1"}}, folder.path(), milliseconds(10000));
+  const Built built = build({compiler, {"-O1"}}, folder.path(), milliseconds(30000));
   CHECK_FALSE(built.ok);
   CHECK_THAT(built.reason, tests::contains("k.cu(3): error: no"));
   CHECK_THAT(tests::read_file(folder / "build.log"), tests::contains("error: more"));
   const auto good = script(folder, "cc2", "echo \"$@\" > words\n");
-  CHECK(build({good, {"-a b"}}, folder.path(), milliseconds(10000)).ok);
+  CHECK(build({good, {"-a b"}}, folder.path(), milliseconds(30000)).ok);
   CHECK(tests::read_file(folder / "words") == "-a b k.cu -o k\n");
 }
 
