@@ -1,4 +1,6 @@
 // The LLVM text of rocdl matrix atoms, assembled where a clang with the amdgcn target is installed.
+#include <fmt/format.h>
+
 #include <cstdlib>
 #include <map>
 #include <string>
@@ -12,16 +14,24 @@ using namespace tmemsim;
 
 namespace {
 
-// The first clang that assembles an empty module for a chip; "" when there is none.
+// What a clang has to know: the chip; for copies also pointers without types and the buffer intrinsics of LLVM 17.
+const char* const matrix_probe = "define void @f() { ret void }\n";
+const char* const copy_probe =
+    "declare i32 @llvm.amdgcn.raw.ptr.buffer.load.i32(ptr addrspace(8), i32, i32, i32)\n"
+    "define i32 @f(ptr addrspace(8) %from) { %d = call i32 @llvm.amdgcn.raw.ptr.buffer.load.i32(ptr addrspace(8) %from, i32 0, "
+    "i32 0, i32 0) ret i32 %d }\n";
+
+// The first clang that assembles the probe for a chip.
 class Assembler {
  public:
+  explicit Assembler(const char* probe) : probe_(probe) {}
   bool knows(const std::string& chip) {
     const auto found = known_.find(chip);
     if (found != known_.end()) return found->second;
     bool works = false;
     for (const char* clang : {"clang-19", "clang"}) {
       if (works) break;
-      if (assembles(clang, chip, "define void @f() { ret void }\n")) {
+      if (assembles(clang, chip, probe_)) {
         works = true;
         clang_[chip] = clang;
       }
@@ -39,6 +49,7 @@ class Assembler {
                                 "/said' 2>&1";
     return std::system(command.c_str()) == 0;
   }
+  const char* probe_;
   tests::TemporaryFolder folder_;
   std::map<std::string, bool> known_;
   std::map<std::string, std::string> clang_;
@@ -95,18 +106,19 @@ TEST_CASE("Copies of the rocdl target as LLVM text") {
 }
 
 TEST_CASE("The LLVM text of atoms is assembled by clang") {
-  Assembler assembler;
+  Assembler matrices(matrix_probe), copies(copy_probe);
   int assembled = 0;
   std::map<std::string, int> skipped;  // by chip
   for (const atom::PayloadRef& payload : atom::all_atoms()) {
     const auto made = lower::amdgcn_module(*payload);
     if (!made) continue;
+    Assembler& assembler = payload->kind == atom::Kind::copy ? copies : matrices;
     std::string chip;
     for (const std::string& one : made->chips) {
       if (chip.empty() && assembler.knows(one)) chip = one;
     }
     if (chip.empty()) {
-      ++skipped[made->chips[0]];
+      ++skipped[fmt::format("{} of {}", payload->kind == atom::Kind::copy ? "copies" : "matrix instructions", made->chips[0])];
       continue;
     }
     INFO(payload->name << " for " << chip << "\n" << made->text);
@@ -114,6 +126,5 @@ TEST_CASE("The LLVM text of atoms is assembled by clang") {
     ++assembled;
   }
   INFO(assembled << " atoms are assembled");
-  for (const auto& [chip, count] : skipped)
-    WARN("skipped: " << count << " atoms for " << chip << ", which no clang here knows");
+  for (const auto& [chip, count] : skipped) WARN("skipped: " << count << " " << chip << ", which no clang here knows");
 }
