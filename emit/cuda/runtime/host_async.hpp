@@ -4,6 +4,8 @@
 // This text is put into programs that are emitted for the host.
 #pragma once
 
+#include <chrono>
+
 #include "emit/cuda/runtime/host_cuda.hpp"
 
 namespace host_async {
@@ -86,8 +88,9 @@ inline void arrive_expect_tx(uint32_t bar, uint32_t bytes) {
 }
 
 inline uint32_t is_complete(uint32_t bar, uint32_t parity) {
-  std::this_thread::yield();  // it is polled
-  return object_of(__atomic_load_n(word(bar), __ATOMIC_SEQ_CST)).parity != parity;
+  const bool complete = object_of(__atomic_load_n(word(bar), __ATOMIC_SEQ_CST)).parity != parity;
+  if (!complete) std::this_thread::sleep_for(std::chrono::microseconds(50));  // it is polled by many threads
+  return complete;
 }
 
 inline void copy(uint8_t* to, const uint8_t* from, uint32_t bytes) {
