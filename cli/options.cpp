@@ -71,6 +71,10 @@ sim::Options SimOptions::for_profile(const std::optional<std::string>& of_file) 
   return options;
 }
 
+void add_number(CLI::App& command, const std::string& name, std::uint64_t& value, const std::string& what) {
+  command.add_option(name, value, what)->check(digits_only())->type_name("N");
+}
+
 void add_format(CLI::App& command, std::string& format, std::vector<std::string> formats) {
   format = formats.front();
   const std::string names = fmt::format("{}", fmt::join(formats, "|"));

@@ -36,6 +36,9 @@ struct SimOptions {
 };
 void add_options(CLI::App& command, SimOptions& options);
 
+// An option that takes a whole number; CLI11 alone reads -1 as the largest one.
+void add_number(CLI::App& command, const std::string& name, std::uint64_t& value, const std::string& what);
+
 // What a machine reads: --format text|json.
 void add_format(CLI::App& command, std::string& format, std::vector<std::string> formats = {"text", "json"});
 void add_output(CLI::App& command, std::string& path, const std::string& what);

@@ -7,7 +7,6 @@
 #include <fmt/format.h>
 #include <unistd.h>
 
-#include "ir/atomic_file.hpp"
 #include "ir/diagnostic.hpp"
 
 namespace tmemsim::cli {
@@ -16,7 +15,8 @@ Output::Output(std::string path) : path_(path == "-" ? "" : std::move(path)) {}
 
 void Output::add(std::string_view text) {
   if (!path_.empty()) {
-    text_ += text;
+    if (!file_) file_.emplace(path_);
+    file_->add(text);
     return;
   }
   while (!text.empty()) {
@@ -29,7 +29,9 @@ void Output::add(std::string_view text) {
 }
 
 void Output::close() {
-  if (!path_.empty()) write_file_atomically(path_, text_);
+  if (path_.empty()) return;
+  if (!file_) file_.emplace(path_);
+  file_->commit();
 }
 
 bool Output::is_terminal() const {

@@ -1,8 +1,11 @@
-// Where a command's answer goes: standard output, piece by piece, or a file, written whole at the end.
+// Where a command's answer goes: standard output, piece by piece, or a file, which appears whole at the end.
 #pragma once
 
+#include <optional>
 #include <string>
 #include <string_view>
+
+#include "ir/atomic_file.hpp"
 
 namespace tmemsim::cli {
 
@@ -17,7 +20,8 @@ class Output {
   bool is_terminal() const;                // with colours: neither NO_COLOR is set nor TERM is dumb
 
  private:
-  std::string path_, text_;
+  std::string path_;
+  std::optional<AtomicFile> file_;
 };
 
 }  // namespace tmemsim::cli

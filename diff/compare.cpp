@@ -78,7 +78,7 @@ std::optional<Writer> writer_of_register(const Simulated& simulated, BufferId bu
 std::optional<Writer> writer_of_cell(const Simulated& simulated, std::uint32_t sm, std::int64_t lane, std::int64_t column) {
   return last_writer(simulated, [&](const sim::Event& event) {
     return std::any_of(event.writes.begin(), event.writes.end(), [&](const sim::Extent& box) {
-      return box.space == "tmem" && box.place == sm && box.lane_first <= lane && lane <= box.lane_last && box.first <= column && column <= box.last;
+      return box.space == sim::Extent::Space::tmem && box.place == sm && box.lane_first <= lane && lane <= box.lane_last && box.first <= column && column <= box.last;
     });
   });
 }

@@ -31,11 +31,6 @@ int write_all(int file, std::string_view bytes) {
   return 0;
 }
 
-int close_after(int file, int failed) {
-  const int closed = ::close(file) == 0 ? 0 : errno;
-  return failed ? failed : closed;
-}
-
 // mkstemp makes files that only the owner reads; the result shall have the mode of any other new file.
 int give_ordinary_mode(int file) {
   const mode_t mask = ::umask(0);
@@ -43,36 +38,59 @@ int give_ordinary_mode(int file) {
   return ::fchmod(file, 0666 & ~mask) == 0 ? 0 : errno;
 }
 
-void write_directly(const std::filesystem::path& path, std::string_view bytes) {
-  const int file = ::open(path.c_str(), O_WRONLY | O_CLOEXEC);
-  if (file < 0) cannot_write(path, errno);
-  if (const int failed = close_after(file, write_all(file, bytes))) cannot_write(path, failed);
-}
-
-void write_and_rename(const std::filesystem::path& path, std::string_view bytes) {
-  std::string temporary = path.string() + ".XXXXXX";
-  const int file = ::mkstemp(temporary.data());
-  if (file < 0) cannot_write(path, errno);
-  int failed = write_all(file, bytes);
-  if (!failed) failed = give_ordinary_mode(file);
-  failed = close_after(file, failed);
-  if (!failed && ::rename(temporary.c_str(), path.c_str()) != 0) failed = errno;
-  if (!failed) return;
-  ::unlink(temporary.c_str());
-  cannot_write(path, failed);
-}
-
 }  // namespace
 
-void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {
+AtomicFile::AtomicFile(std::filesystem::path path) : path_(std::move(path)) {
   std::error_code ignored;
-  const auto status = std::filesystem::status(path, ignored);
-  if (std::filesystem::is_directory(status)) cannot_write(path, EISDIR);
-  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) return write_directly(path, bytes);
-  const auto target = std::filesystem::is_symlink(std::filesystem::symlink_status(path, ignored))
-                          ? std::filesystem::weakly_canonical(path, ignored)
-                          : path;
-  write_and_rename(target.empty() ? path : target, bytes);
+  const auto status = std::filesystem::status(path_, ignored);
+  if (std::filesystem::is_directory(status)) cannot_write(path_, EISDIR);
+  if (std::filesystem::exists(status) && !std::filesystem::is_regular_file(status)) {
+    file_ = ::open(path_.c_str(), O_WRONLY | O_CLOEXEC);
+    if (file_ < 0) cannot_write(path_, errno);
+    return;
+  }
+  const bool link = std::filesystem::is_symlink(std::filesystem::symlink_status(path_, ignored));
+  target_ = link ? std::filesystem::weakly_canonical(path_, ignored) : path_;
+  if (target_.empty()) target_ = path_;
+  temporary_ = target_.string() + ".XXXXXX";
+  file_ = ::mkstemp(temporary_.data());
+  if (file_ < 0) cannot_write(target_, errno);
+}
+
+AtomicFile::~AtomicFile() { give_up(); }
+
+void AtomicFile::give_up() {
+  if (file_ < 0) return;
+  ::close(file_);
+  file_ = -1;
+  if (!temporary_.empty()) ::unlink(temporary_.c_str());
+}
+
+void AtomicFile::add(std::string_view bytes) {
+  const int failed = write_all(file_, bytes);
+  if (!failed) return;
+  give_up();
+  cannot_write(path_, failed);
+}
+
+void AtomicFile::commit() {
+  int failed = temporary_.empty() ? 0 : give_ordinary_mode(file_);
+  if (::close(file_) != 0 && !failed) failed = errno;
+  file_ = -1;
+  if (temporary_.empty()) {
+    if (failed) cannot_write(path_, failed);
+    return;
+  }
+  if (!failed && ::rename(temporary_.c_str(), target_.c_str()) != 0) failed = errno;
+  if (!failed) return;
+  ::unlink(temporary_.c_str());
+  cannot_write(target_, failed);
+}
+
+void write_file_atomically(const std::filesystem::path& path, std::string_view bytes) {
+  AtomicFile file(path);
+  file.add(bytes);
+  file.commit();
 }
 
 }  // namespace tmemsim

@@ -4,6 +4,7 @@
 #include <bit>
 #include <map>
 #include <optional>
+#include <tuple>
 
 #include <fmt/format.h>
 
@@ -144,7 +145,7 @@ bool meets(const Extent& a, const Extent& b) {
   return a.space == b.space && a.place == b.place && overlap(a.lane_first, a.lane_last, b.lane_first, b.lane_last) && overlap(a.first, a.last, b.first, b.last);
 }
 
-bool is_storage(const Extent& extent) { return extent.space == "tmem" || extent.space == "shared" || extent.space == "global"; }
+bool is_storage(const Extent& extent) { return extent.space != Extent::Space::registers; }
 
 std::string joined(const std::vector<std::string>& words) { return fmt::format("{}", fmt::join(words, "; ")); }
 
@@ -191,7 +192,7 @@ class Worksheet {
 
   bool is_in_question(const Extent& extent) const {
     const Place& place = finding_.where;
-    if (place.space != extent.space) return false;
+    if (place.space != sim::name(extent.space)) return false;
     if (place.space == "tmem") return !place.columns || overlap(extent.first, extent.last, place.columns->first, place.columns->second);
     if (place.buffer.empty()) return true;
     if (place.space == "global") return extent.place < kernel_.buffers.size() && kernel_.buffers[extent.place].name == place.buffer;
@@ -223,9 +224,9 @@ class Worksheet {
       whole.last = std::max(whole.last, each.last);
     }
     std::string text = finding_.where.buffer.empty() ? "" : finding_.where.buffer + ", ";
-    if (whole.space == "tmem")
+    if (whole.space == Extent::Space::tmem)
       return text + fmt::format("tensor memory of SM {}, lanes {}-{}, columns {}-{}", whole.place, whole.lane_first, whole.lane_last, whole.first, whole.last);
-    return text + (whole.space == "shared" ? fmt::format("shared memory of CTA {}", whole.place) : "global memory") +
+    return text + (whole.space == Extent::Space::shared ? fmt::format("shared memory of CTA {}", whole.place) : "global memory") +
            fmt::format(", bytes {}-{}", whole.first, whole.last);
   }
 
@@ -263,7 +264,7 @@ class Worksheet {
     for (std::size_t i = 0; i < events_.size(); ++i) {
       const Event& event = events_[i];
       if (event.kind != Event::Kind::execute) continue;
-      if (storage_.front().space == "tmem" && (event.ref.op == "tcgen05.alloc" || event.ref.op == "tcgen05.dealloc")) note(owners, i);
+      if (storage_.front().space == Extent::Space::tmem && (event.ref.op == "tcgen05.alloc" || event.ref.op == "tcgen05.dealloc")) note(owners, i);
       if (touches(event.writes)) note(writers, i);
       if (touches(event.reads)) note(readers, i);
     }
@@ -438,9 +439,28 @@ class Worksheet {
 
 }  // namespace
 
+namespace {
+
+// Who of the threads touches which bytes is of no interest here.
+void without_threads(std::vector<Extent>& extents) {
+  for (Extent& extent : extents) {
+    if (extent.space != Extent::Space::shared && extent.space != Extent::Space::global) continue;
+    std::tie(extent.first, extent.last) = sim::hull(extent);
+    extent.lane_first = extent.lane_last = extent.stride = 0;
+    extent.by_thread = false;
+  }
+}
+
+}  // namespace
+
 void EventLog::event(const Event& event) {
-  if (events_.size() < most_events) events_.push_back(event);
-  else cut_off_ = true;
+  if (events_.size() >= most_events) {
+    cut_off_ = true;
+    return;
+  }
+  events_.push_back(event);
+  without_threads(events_.back().reads);
+  without_threads(events_.back().writes);
 }
 
 std::string worksheet(const Kernel& kernel, const EventLog& log, const Finding& finding) {

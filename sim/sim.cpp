@@ -70,7 +70,12 @@ Outcome run(const Program& program, const Options& options, Observer* observer) 
   auto machine = std::make_shared<Machine>(program, options, observer);
   const bool ran = !check_before_running(*machine);
   if (ran) {
-    machine->run_to_end();
+    try {
+      machine->run_to_end();
+    } catch (...) {
+      if (machine->tracer) machine->tracer->end_all();
+      throw;
+    }
     attribute_conflicts(*machine);
   }
 
@@ -81,17 +86,8 @@ Outcome run(const Program& program, const Options& options, Observer* observer) 
   outcome.all_schedules = ran && machine->unordered.empty() && !machine->over_limit;
   outcome.unordered = std::move(machine->unordered);
   outcome.steps = machine->steps;
-  if (observer) {
-    for (const Finding& finding : outcome.findings) {
-      Event event;
-      event.kind = Event::Kind::finding;
-      event.step = machine->steps;
-      event.ref = finding.at;
-      event.text = std::string(id(finding.verdict)) + ": " + finding.message;
-      observer->event(event);
-    }
-  }
-  machine->observer = nullptr;
+  machine->candidates.on_add = nullptr;
+  machine->tracer.reset();
   outcome.writer_of_global = [machine](BufferId buffer, std::int64_t byte) -> std::optional<Ref> {
     if (buffer >= machine->global.size()) return std::nullopt;
     const ByteMemory& memory = machine->global[buffer];

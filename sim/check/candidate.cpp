@@ -26,6 +26,7 @@ void swap_sides(Candidate& candidate) {
 }
 
 void Candidates::add(Candidate candidate) {
+  if (on_add) on_add(candidate);
   const Key key{candidate.verdict, candidate.at.path, candidate.at.op, candidate.other ? candidate.other->path : "", candidate.other ? candidate.other->op : "",
                 candidate.barrier};
   for (std::size_t index : known_[key]) {

@@ -2,6 +2,7 @@
 #pragma once
 
 #include <cstdint>
+#include <functional>
 #include <map>
 #include <optional>
 #include <string>
@@ -80,6 +81,8 @@ class Candidates {
   void add(Candidate candidate);
   const std::vector<Candidate>& all() const { return all_; }
   std::vector<Candidate>& all() { return all_; }
+
+  std::function<void(const Candidate&)> on_add;  // told of each, before it is counted or kept
 
  private:
   using Key = std::tuple<Verdict, std::string, std::string, std::string, std::string, std::optional<BarrierKey>>;

@@ -73,6 +73,10 @@ void Warp::report_object_access(const ByteSpan& span, std::uint32_t lane, int by
 }
 
 std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uint32_t record) {
+  if (event) {
+    note_bytes(touch == Touch::write ? event->writes : event->reads, span.shared ? Extent::Space::shared : Extent::Space::global,
+               span.shared ? span.owner->index : std::uint32_t{span.buffer}, span.first, span.lanes, bytes);
+  }
   std::uint32_t now_bad = 0, settled_record = 0;
   const Access y = machine.accesses[record];
   AccessTable& table = machine.accesses;

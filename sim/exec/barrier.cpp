@@ -40,6 +40,8 @@ void complete(Machine& machine, Cta& cta, std::uint32_t id) {
   barrier = NamedBarrier{};
   barrier.uses = uses;
   barrier.completed_by = record;
+  const SyncPoint key{BarrierState::Kind::named, cta.index, id};
+  if (machine.tracer) machine.tracer->complete_phase(key);
   for (WarpState& warp : cta.warps) {
     for (LaneGroup& group : warp.groups) {
       if (group.state != LaneGroup::State::barrier || group.waits_for != id) continue;
@@ -47,9 +49,9 @@ void complete(Machine& machine, Cta& cta, std::uint32_t id) {
       waiting.acquire(group.lanes, carried, Edge::barrier);
       waiting.change_views(group.lanes, [&](Views& views) { views.any.raise(cta.index, barrier_agent(machine, id), uses); });
       group.state = LaneGroup::State::ready;
+      if (machine.tracer) machine.tracer->wake(warp, group, group.pc, true, &key);
       ++group.pc;
       machine.make_ready(warp);
-      machine.note_wake(warp, group);
     }
   }
 }
@@ -107,6 +109,8 @@ Ran arrive(Warp& warp, const Expr& id_expr, const Expr* count, bool waits) {
     if (group.views.any.count(warp.cta.index, barrier_agent(machine, id)) < barrier.uses) machine.note_unordered(record, barrier.completed_by);
   }
   barrier.last_record = record;
+  const SyncPoint key{BarrierState::Kind::named, warp.cta.index, id};
+  if (machine.tracer) machine.tracer->arrive(key);
   barrier.arrived[warp.state.warp] |= warp.lanes;
   barrier.views.join_released(warp.released(warp.lanes));
   count_if_whole(barrier, warp.state);
@@ -115,6 +119,7 @@ Ran arrive(Warp& warp, const Expr& id_expr, const Expr* count, bool waits) {
     const Views carried = barrier.views;
     const std::uint32_t uses = barrier.uses + 1;
     complete(machine, warp.cta, id);
+    if (machine.tracer) machine.tracer->see(key);
     warp.acquire(warp.lanes, carried, Edge::barrier);
     warp.change_views(warp.lanes, [&](Views& views) { views.any.raise(warp.cta.index, barrier_agent(machine, id), uses); });
   } else {
@@ -195,6 +200,7 @@ Ran execute(const WarpSync& op, Warp& warp) {
   for (LaneGroup& group : warp.state.groups) {
     if (group.state != LaneGroup::State::warp_sync || group.waits_for != mask) continue;
     group.state = LaneGroup::State::ready;
+    if (warp.machine.tracer) warp.machine.tracer->wake(warp.state, group, group.pc, true);
     ++group.pc;
   }
   return Ran::finished();

@@ -105,8 +105,8 @@ void copy_flags(const Side& dst, const Side& src, bool bad) {
 
 void note(Warp& warp, const Side& side, bool write) {
   if (!warp.event) return;
-  (write ? warp.event->writes : warp.event->reads)
-      .push_back({side.owner ? "shared" : "global", side.owner ? side.owner->index : std::uint32_t{side.id}, 0, 0, side.first, side.first + side.count - 1});
+  note_range(write ? warp.event->writes : warp.event->reads, side.owner ? Extent::Space::shared : Extent::Space::global,
+             side.owner ? side.owner->index : std::uint32_t{side.id}, side.first, side.first + side.count - 1);
 }
 
 using Effect = std::function<void(Machine&)>;
@@ -171,6 +171,7 @@ Effect load(const BulkCopy& op, Warp& warp, const Side& own, const Side& src, st
 Effect store(Warp& warp, const Side& dst, const Side& src, std::uint32_t& record) {
   BulkThread& thread = thread_of(warp);
   const std::uint32_t number = ++thread.issued;
+  if (warp.machine.tracer) warp.machine.tracer->issue_bulk(warp.state, warp.first_lane(), number);
   const std::uint32_t read = bulk_record(warp, src.id, warp.cta.index, thread.read_agent, number);
   record = bulk_record(warp, dst.id, warp.cta.index, thread.agent, number);
   bool fine = check_async_bytes(warp, bytes_of(src), {{src.first, src.count}}, Warp::Touch::read, read);
@@ -237,6 +238,7 @@ Ran execute(const BulkWaitGroup& op, Warp& warp) {
     if (groups <= allowed) continue;
     const std::uint32_t covered = thread.groups[static_cast<std::size_t>(groups - allowed - 1)];
     while (thread.completed < covered && !warp.machine.background.empty()) warp.machine.complete_background();
+    if (warp.machine.tracer) warp.machine.tracer->see_bulk(warp.state, one.first_lane(), covered);
     one.change_views(one.lanes, [&](Views& views) {
       for (View* view : {&views.any, &views.generic, &views.async, &views.tensor.now, &views.tolerant.now}) {
         view->raise(warp.cta.index, thread.read_agent, covered);

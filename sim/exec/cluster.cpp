@@ -25,6 +25,8 @@ bool is_complete(const Machine& machine, std::uint32_t cluster) {
   return anybody;
 }
 
+SyncPoint key_of(std::uint32_t cluster) { return {BarrierState::Kind::cluster, cluster, 0}; }
+
 void complete(Machine& machine, std::uint32_t cluster) {
   ClusterBarrier& barrier = machine.clusters[cluster];
   ++barrier.uses;
@@ -32,6 +34,7 @@ void complete(Machine& machine, std::uint32_t cluster) {
   barrier.completed_relaxed = std::move(barrier.arriving_relaxed);
   barrier.arriving = {};
   barrier.arriving_relaxed = {};
+  if (machine.tracer) machine.tracer->complete_phase(key_of(cluster));
   machine.wake_cluster_waits(cluster);
 }
 
@@ -48,6 +51,7 @@ Ran execute(const ClusterArrive& op, Warp& warp) {
     return Ran::finished();
   }
   barrier.last_record = record;
+  if (warp.machine.tracer) warp.machine.tracer->arrive(key_of(warp.cta.cluster));
   warp.state.cluster_arrived |= warp.lanes;
   warp.state.cluster_use = barrier.uses;
   (op.sem == Sem::relaxed ? barrier.arriving_relaxed : barrier.arriving).join_released(warp.released(warp.lanes));
@@ -62,6 +66,7 @@ Ran execute(const ClusterWait&, Warp& warp) {
     return Ran::blocked(LaneGroup::State::cluster, 0, warp.record(no_buffer));
   }
   warp.state.cluster_arrived &= ~warp.lanes;
+  if (warp.machine.tracer) warp.machine.tracer->see(key_of(warp.cta.cluster));
   warp.acquire(warp.lanes, barrier.completed, Edge::barrier);
   warp.acquire(warp.lanes, barrier.completed_relaxed, Edge::relaxed);
   return Ran::finished();

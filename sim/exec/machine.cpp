@@ -5,6 +5,7 @@
 #include <bit>
 
 #include "ir/scenario/scenario.hpp"
+#include "sim/placement.hpp"
 
 namespace tmemsim::sim {
 namespace {
@@ -32,21 +33,10 @@ void put_initial(const Kernel& kernel, const Buffer& buffer, ByteMemory& memory,
     put_bits(memory, first_byte * 8 + slot(static_cast<std::int64_t>(i)) * width, width, values[i]);
 }
 
-std::size_t window_size(const Kernel& kernel) {
-  std::int64_t size = 0;
-  for (const Buffer& buffer : kernel.buffers)
-    if (buffer.space == Space::shared) size = std::max(size, buffer.offset.value_or(0) + byte_size(buffer));
-  return static_cast<std::size_t>((size + 3) / 4 * 4);
-}
-
-std::array<std::uint32_t, 3> coordinates(std::uint32_t index, const std::array<std::uint32_t, 3>& extent) {
-  return {index % extent[0], index / extent[0] % extent[1], index / extent[0] / extent[1]};
-}
-
 }  // namespace
 
-Machine::Machine(const Program& program_, const Options& options_, Observer* observer_)
-    : program(program_), kernel(*program_.kernel), options(options_), observer(observer_), random(options_.seed) {
+Machine::Machine(const Program& program_, const Options& options_, Observer* observer)
+    : program(program_), kernel(*program_.kernel), options(options_), random(options_.seed) {
   plans.resize(program.steps.size());
   in_tile.assign(program.steps.size(), 0);
   bool inside = false;
@@ -58,10 +48,10 @@ Machine::Machine(const Program& program_, const Options& options_, Observer* obs
   }
 
   const Launch& launch = kernel.launch;
-  const std::uint32_t size = cluster_size(launch), count = cta_count(launch), clusters_in_grid = count / size;
-  const std::uint32_t sets = (clusters_in_grid + launch.ctas_per_sm - 1) / launch.ctas_per_sm;
-  sms.reserve(static_cast<std::size_t>(sets) * size);
-  for (std::uint32_t i = 0; i < sets * size; ++i) sms.emplace_back(launch.held_columns);
+  const std::vector<CtaPlace> places = place_ctas(launch);
+  const std::uint32_t number_of_sms = sm_count(launch);
+  sms.reserve(number_of_sms);
+  for (std::uint32_t i = 0; i < number_of_sms; ++i) sms.emplace_back(launch.held_columns);
 
   global.resize(kernel.buffers.size());
   for (std::size_t id = 0; id < kernel.buffers.size(); ++id) {
@@ -70,25 +60,18 @@ Machine::Machine(const Program& program_, const Options& options_, Observer* obs
     global[id] = ByteMemory(static_cast<std::size_t>(byte_size(buffer) + 3) / 4 * 4);
     put_initial(kernel, buffer, global[id], 0);
   }
-  ByteMemory window(window_size(kernel));
+  ByteMemory window(static_cast<std::size_t>(shared_window(kernel)));
   for (const Buffer& buffer : kernel.buffers)
     if (buffer.space == Space::shared && buffer.init) put_initial(kernel, buffer, window, buffer.offset.value_or(0));
 
-  ctas.resize(count);
-  clusters.resize(clusters_in_grid);
-  const std::array<std::uint32_t, 3> cluster_grid{launch.grid[0] / launch.cluster[0], launch.grid[1] / launch.cluster[1], launch.grid[2] / launch.cluster[2]};
-  for (std::uint32_t index = 0; index < count; ++index) {
+  ctas.resize(places.size());
+  clusters.resize(places.size() / cluster_size(launch));
+  for (std::uint32_t index = 0; index < places.size(); ++index) {
     Cta& cta = ctas[index];
-    const auto at = coordinates(index, launch.grid);
-    std::array<std::uint32_t, 3> in{}, of{};
-    for (std::size_t d = 0; d < 3; ++d) {
-      in[d] = at[d] % launch.cluster[d];
-      of[d] = at[d] / launch.cluster[d];
-    }
     cta.index = index;
-    cta.rank = in[0] + launch.cluster[0] * (in[1] + launch.cluster[1] * in[2]);
-    cta.cluster = of[0] + cluster_grid[0] * (of[1] + cluster_grid[1] * of[2]);
-    cta.sm = cta.cluster / launch.ctas_per_sm * size + cta.rank;
+    cta.rank = places[index].rank;
+    cta.cluster = places[index].cluster;
+    cta.sm = places[index].sm;
     cta.live_warps = launch.warps;
     cta.next_agent = 3 * launch.warps + static_cast<std::uint32_t>(cta.barriers.size());
     cta.shared = ByteMemory(window.size());
@@ -107,6 +90,10 @@ Machine::Machine(const Program& program_, const Options& options_, Observer* obs
       warp.registers = RegisterFile(program.rows_per_warp);
       warp.loops.resize(program.loops.size());
     }
+  }
+  if (observer) {
+    tracer = std::make_unique<Tracer>(*this, *observer);
+    candidates.on_add = [this](const Candidate& candidate) { tracer->notice(candidate); };
   }
   for (Cta& cta : ctas)
     for (WarpState& warp : cta.warps) make_ready(warp);

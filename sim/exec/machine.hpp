@@ -23,6 +23,7 @@
 #include "sim/memory/registers.hpp"
 #include "sim/memory/tmem.hpp"
 #include "sim/sim.hpp"
+#include "sim/trace/tracer.hpp"
 
 namespace tmemsim::sim {
 
@@ -36,11 +37,13 @@ struct Flight {
   std::uint32_t number = 0;                       // in the order of its agent: waits complete a prefix
   std::function<void(Machine&, WarpState&)> complete;  // applies the effect; touches only what the issue declared
   bool done = false;
+  MarkPtr mark = {};                              // of its issue in the event stream, when somebody observes
 };
 
 struct Background {
   std::uint32_t record = 0;
   std::function<void(Machine&)> complete;
+  MarkPtr mark = {};                              // as above
 };
 
 // Lanes of a warp that stand at the same step.
@@ -183,7 +186,7 @@ struct Machine {
   const Program program;                 // a copy: references into it outlive the caller's
   const Kernel& kernel;
   const Options options;
-  Observer* observer;
+  std::unique_ptr<Tracer> tracer;        // when somebody observes
 
   std::vector<StepPlan> plans;           // by step
   std::vector<std::uint8_t> in_tile;     // by step: inside a lowered primitive
@@ -215,7 +218,10 @@ struct Machine {
 
   std::uint32_t cta_of_rank(const Cta& cta, std::uint32_t rank) const;  // CTA of the same cluster, in the grid
   LaneGroup* group_at(WarpState& warp, std::uint32_t step, std::uint32_t lanes);
-  void note_wake(const WarpState& warp, const LaneGroup& group);
+  // Event of lanes that will try the operation again which blocked them.
+  void note_wake(const WarpState& warp, const LaneGroup& group) {
+    if (tracer) tracer->wake(warp, group, group.pc, false);
+  }
 
   // ---- issue log (ir/issued.hpp) ----
   std::vector<Issued> issued;

@@ -77,6 +77,8 @@ void check_waits(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier& ba
   std::erase_if(barrier.waits, [&](const Mbarrier::Wait& wait) { return wait.meant < phase; });
 }
 
+SyncPoint key_of(const Cta& owner, std::int64_t offset) { return {BarrierState::Kind::mbarrier, owner.index, offset}; }
+
 void complete_if_due(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier& barrier) {
   if (barrier.pending != 0 || barrier.tx != 0) return;
   const View all = barrier.handed_over();
@@ -94,6 +96,7 @@ void complete_if_due(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier
   barrier.completed_relaxed.join_released(barrier.arriving_relaxed);
   barrier.arriving = {};
   barrier.arriving_relaxed = {};
+  if (machine.tracer) machine.tracer->complete_phase(key_of(owner, offset));
   machine.wake_mbarrier_waits(owner, offset);
 }
 
@@ -219,6 +222,7 @@ void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int
     count = barrier.pending;
   }
   ++barrier.arrivals;
+  if (machine.tracer) machine.tracer->arrive(key_of(owner, offset));
   (signal.release ? barrier.arriving : barrier.arriving_relaxed).join_released(*signal.views);
   barrier.pending -= count;
   complete_if_due(machine, owner, offset, barrier);
@@ -228,6 +232,7 @@ void mbarrier_expect_tx(Machine& machine, Cta& owner, std::int64_t offset, std::
   if (defer(machine, owner, offset, signal, [&owner, offset, bytes](Machine& later, const Signal& then) { mbarrier_expect_tx(later, owner, offset, bytes, then); })) return;
   Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
   barrier.tx += bytes;
+  if (machine.tracer) machine.tracer->touch(key_of(owner, offset));
   barrier.arriving_relaxed.any.join(signal.views->any);
   check_range_of_tx(machine, owner, offset, barrier, signal);
   complete_if_due(machine, owner, offset, barrier);
@@ -237,6 +242,7 @@ void mbarrier_complete_tx(Machine& machine, Cta& owner, std::int64_t offset, std
   if (defer(machine, owner, offset, signal, [&owner, offset, bytes](Machine& later, const Signal& then) { mbarrier_complete_tx(later, owner, offset, bytes, then); })) return;
   Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
   barrier.tx -= bytes;
+  if (machine.tracer) machine.tracer->arrive(key_of(owner, offset));
   barrier.arriving.join_released(*signal.views);
   constexpr std::size_t most_arrivals = 1024;
   if (barrier.phase == 0 && barrier.first_arrivals.size() < most_arrivals) barrier.first_arrivals.push_back(signal.record);
@@ -413,6 +419,7 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
   answer(true);
   // Two phases further on, the hardware would say no, or yes to another phase: told, and judged as if it had come in time.
   if (k - meant >= 2) report_overtaken(machine, warp.cta, offset, record, meant, completer_of(barrier, meant + 1));
+  if (machine.tracer && meant >= 0) machine.tracer->see(key_of(warp.cta, offset));
   for_each_lane(warp.lanes, [&](std::uint32_t lane) { remember(barrier, warp.state.warp * 32 + lane, meant); });
   warp.change_views(warp.lanes, [&](Views& views) { views.waited |= std::uint64_t{1} << barrier.bit; });
   if (meant < 0) {  // a new object: nothing is handed over
@@ -452,6 +459,7 @@ Ran execute(const MbarrierInit& op, Warp& warp) {
     if (bad) report(Verdict::mbar_count, BarrierFault::count, fmt::format("a barrier cannot expect {} arrivals", count), 0);
     Mbarrier made;
     made.valid = made.ever_valid = true;
+    if (machine.tracer) machine.tracer->touch(key_of(warp.cta, offset));
     made.expected = made.pending = bad ? 1 : count;
     made.init_record = record;
     made.init_lanes = 1u << lane;
@@ -496,6 +504,7 @@ Ran execute(const MbarrierInval& op, Warp& warp) {
     }
     barrier.users.clear();
     barrier.valid = false;
+    if (warp.machine.tracer) warp.machine.tracer->touch(key_of(warp.cta, span.first[lane]));
     barrier.inval_record = record;
   });
   return Ran::finished();

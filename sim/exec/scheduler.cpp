@@ -23,6 +23,31 @@ std::uint32_t executing(const Step& step, const WarpState& warp, std::uint32_t l
   return step.where.elect ? lowest(named) : named;
 }
 
+std::string_view agent_name(Async agent) {
+  switch (agent) {
+    case Async::ld: return "ld";
+    case Async::st: return "st";
+    case Async::mma: return "mma";
+    case Async::cp: return "cp";
+    case Async::shift: return "shift";
+    case Async::bulk: return "bulk";
+    case Async::none: break;
+  }
+  return "";
+}
+
+std::string_view waits_for(LaneGroup::State state) {
+  switch (state) {
+    case LaneGroup::State::barrier: return "waits for the other threads of the barrier";
+    case LaneGroup::State::alloc: return "waits for columns";
+    case LaneGroup::State::mbarrier: return "waits for the phase";
+    case LaneGroup::State::cluster: return "waits for the other threads of the cluster";
+    case LaneGroup::State::pair: return "waits for the peer";
+    case LaneGroup::State::warp_sync: return "waits for the other lanes";
+    default: return "";
+  }
+}
+
 bool names_part_of_a_warp(const Where& where) { return where.elect || (where.lanes && (where.lanes->first != 0 || where.lanes->last < 31)); }
 
 }  // namespace
@@ -182,11 +207,27 @@ void Machine::step_group(WarpState& warp, std::size_t index) {
   LaneGroup& group = warp.groups[index];
   const Step& step = program.steps[group.pc];
   ++steps;
-  if (step.kind == Step::Kind::end) return exit_lanes(warp, index);
+  if (step.kind == Step::Kind::end) {
+    if (tracer) tracer->begin(Event::Kind::exit, warp, group.pc, group.lanes);
+    exit_lanes(warp, index);
+    if (tracer) tracer->end();
+    return;
+  }
   const std::uint32_t lanes = executing(step, warp, group.lanes);
+  Event* control = nullptr;
+  const auto begin_control = [&] {
+    if (tracer) control = &tracer->begin(Event::Kind::control, warp, group.pc, lanes);
+  };
+  const auto end_control = [&](std::uint32_t inside) {  // counted loops are in the stream only where a bound is read from memory or registers
+    if (!control) return;
+    if (std::holds_alternative<For>(step.stmt->node) && control->reads.empty()) return tracer->drop();
+    control->text = fmt::format("{} of {} threads go in", std::popcount(inside), std::popcount(lanes));
+    tracer->end();
+  };
   const auto evaluate = [&](const Expr& expr) {
     LaneValues values;
     Warp context(*this, warp, group.pc, lanes, ++warp.executed);
+    context.event = control;
     values = context.evaluate(expr);
     return values;
   };
@@ -213,9 +254,11 @@ void Machine::step_group(WarpState& warp, std::size_t index) {
       std::uint32_t taken = 0;
       if (lanes != 0) {
         const auto* loop = std::get_if<While>(&step.stmt->node);
+        begin_control();
         const LaneValues values = evaluate(loop ? loop->condition : std::get<If>(step.stmt->node).condition);
         for (std::size_t lane = 0; lane < 32; ++lane)
           if ((lanes >> lane & 1u) && values.value[lane] == 0) taken |= 1u << lane;
+        end_control(lanes & ~taken);
       }
       const std::uint32_t skipped = group.lanes & ~lanes;
       if (skipped != 0 && step.after != step.target && skipped != group.lanes) {
@@ -238,12 +281,14 @@ void Machine::step_group(WarpState& warp, std::size_t index) {
       std::uint32_t away = group.lanes & ~lanes;
       if (lanes != 0) {
         const auto& loop = std::get<For>(step.stmt->node);
+        begin_control();
         const LaneValues begin = evaluate(loop.begin), end = evaluate(loop.end);
         for (std::size_t lane = 0; lane < 32; ++lane) {
           if (!(lanes >> lane & 1u)) continue;
           warp.loops[step.loop][lane] = begin.value[lane];
           if (begin.value[lane] >= end.value[lane]) away |= 1u << lane;
         }
+        end_control(lanes & ~away);
       }
       branch(warp, index, away, step.target);
       return;
@@ -252,6 +297,7 @@ void Machine::step_group(WarpState& warp, std::size_t index) {
       std::uint32_t again = 0;
       if (lanes != 0) {
         const auto& loop = std::get<For>(step.stmt->node);
+        begin_control();
         const LaneValues by = evaluate(loop.step), end = evaluate(loop.end);
         for (std::size_t lane = 0; lane < 32; ++lane) {
           if (!(lanes >> lane & 1u)) continue;
@@ -263,6 +309,7 @@ void Machine::step_group(WarpState& warp, std::size_t index) {
           warp.loops[step.loop][lane] = static_cast<std::int32_t>(next);
           again |= 1u << lane;
         }
+        end_control(again);
       }
       branch(warp, index, again, step.target);
       return;
@@ -285,13 +332,7 @@ void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_
     return;
   }
   Warp context(*this, warp, at, lanes, group.number, group.retrying);
-  Event event;
-  if (observer) {
-    event.step = steps;
-    event.ref = ref(at, warp, lanes);
-    event.in_flight_before = static_cast<std::uint32_t>(warp.flights.size());
-    context.event = &event;
-  }
+  if (tracer) context.event = &tracer->begin(Event::Kind::execute, warp, at, lanes);
   const bool exited = row.who == Who::warp_aligned && warp.live != ~0u;
   if (!group.retrying && (partial_by_guard || exited)) {
     context.report(context.candidate(Verdict::participation,
@@ -319,26 +360,18 @@ void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_
     now_group.lanes = lanes;
     warp.groups.push_back(rest);
   }
+  if (tracer && result.flight) result.flight->mark = tracer->take_off(agent_name(result.flight->agent), result.flight->agent);
+  if (tracer && result.ran.state == Ran::State::blocked) {
+    context.event->kind = Event::Kind::block;
+    context.event->text = waits_for(result.ran.reason);
+  }
   if (result.flight && result.flight->agent != Async::ld && result.flight->agent != Async::st) {
-    start({result.flight->record, [&warp, apply = std::move(result.flight->complete)](Machine& machine) { apply(machine, warp); }});
+    start({result.flight->record, [&warp, apply = std::move(result.flight->complete)](Machine& machine) { apply(machine, warp); }, result.flight->mark});
   } else if (result.flight) {
     if (options.policy == Policy::early) complete_one(warp, *result.flight);
     else warp.flights.push_back(std::move(*result.flight));
   }
-  if (observer) {
-    event.in_flight_after = static_cast<std::uint32_t>(warp.flights.size());
-    if (result.ran.state == Ran::State::blocked) event.kind = Event::Kind::block;
-    observer->event(event);
-  }
-}
-
-void Machine::note_wake(const WarpState& warp, const LaneGroup& group) {
-  if (!observer) return;
-  Event event;
-  event.kind = Event::Kind::wake;
-  event.step = steps;
-  event.ref = ref(group.pc > 0 ? group.pc - 1 : 0, warp, group.lanes);
-  observer->event(event);
+  if (tracer) tracer->end();
 }
 
 // ---- asynchronous operations ----
@@ -346,14 +379,10 @@ void Machine::note_wake(const WarpState& warp, const LaneGroup& group) {
 void Machine::complete_one(WarpState& warp, Flight& flight) {
   if (flight.done) return;
   flight.done = true;
+  if (flight.mark) tracer->begin_completion(flight.mark);
   flight.complete(*this, warp);
   flight.complete = nullptr;
-  if (!observer) return;
-  Event event;
-  event.kind = Event::Kind::complete;
-  event.step = steps;
-  event.ref = ref(flight.record);
-  observer->event(event);
+  if (flight.mark) tracer->end();
 }
 
 void Machine::complete(WarpState& warp, Async agent, std::uint32_t count) {
@@ -376,13 +405,9 @@ void Machine::start(Background operation) {
 void Machine::complete_background() {
   const Background operation = std::move(background.front());
   background.pop_front();
+  if (operation.mark) tracer->begin_completion(operation.mark);
   operation.complete(*this);
-  if (!observer) return;
-  Event event;
-  event.kind = Event::Kind::complete;
-  event.step = steps;
-  event.ref = ref(operation.record);
-  observer->event(event);
+  if (operation.mark) tracer->end();
 }
 
 void Machine::wake_mbarrier_waits(Cta& cta, std::int64_t offset) {
@@ -436,6 +461,7 @@ void Machine::columns_freed(Sm& sm) {
         group.state = LaneGroup::State::ready;
         group.retrying = true;
         make_ready(warp);
+        note_wake(warp, group);
       }
     }
   }
@@ -445,15 +471,6 @@ void Machine::columns_freed(Sm& sm) {
 
 void Machine::exit_lanes(WarpState& warp, std::size_t index) {
   const std::uint32_t lanes = warp.groups[index].lanes;
-  if (observer) {
-    Event event;
-    event.kind = Event::Kind::exit;
-    event.step = steps;
-    event.ref.cta = warp.cta;
-    event.ref.warp = warp.warp;
-    event.ref.lanes = lanes;
-    observer->event(event);
-  }
   if (cluster_size(kernel.launch) > 1) {
     const Warp leaving(*this, warp, warp.groups[index].pc, lanes, warp.executed);
     ctas[warp.cta].at_exit.join_released(leaving.released(lanes));
@@ -465,6 +482,7 @@ void Machine::exit_lanes(WarpState& warp, std::size_t index) {
     if (group.state != LaneGroup::State::warp_sync) continue;
     group.state = LaneGroup::State::ready;
     group.retrying = true;
+    note_wake(warp, group);
   }
   barriers_after_exit(*this, cta);
   cluster_after_exit(*this, cta);

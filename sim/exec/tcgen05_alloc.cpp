@@ -41,6 +41,10 @@ void release(Warp& warp, Cta& peer, std::uint32_t record) {
   }
 }
 
+void note_allocation(Warp& warp, const Allocation& allocation, bool live) {
+  if (warp.machine.tracer) warp.machine.tracer->allocate(warp.machine.ctas[allocation.cta].sm, allocation.cta, allocation.base, allocation.columns, live);
+}
+
 Place columns_place(const Warp& warp, std::int64_t first, std::int64_t count) {
   Place place;
   place.space = "tmem";
@@ -119,7 +123,6 @@ void store_base(Warp& warp, const Mem& slot, std::uint32_t base, bool bad) {
   const std::int64_t first = span.first[warp.first_lane()];
   std::memcpy(span.memory->data() + first, &base, 4);
   std::memset(span.memory->flags() + first, ByteMemory::defined | (bad || raced ? ByteMemory::bad : 0), 4);
-  if (warp.event) warp.event->writes.push_back({"shared", warp.cta.index, 0, 0, first, first + 3});
 }
 
 std::uint32_t lifecycle_record(Warp& warp) {
@@ -165,6 +168,8 @@ Ran alloc_in_pair(const TcgenAlloc& op, Warp& warp, std::uint32_t columns, std::
   if (faulty) sm.allocator.mark_faulty(own_half->base);
   sm.cells().reset(own_half->base, columns);
   other.cells().reset(peer_half->base, theirs.columns);
+  note_allocation(warp, *own_half, true);
+  note_allocation(warp, *peer_half, true);
   const std::uint32_t waiting = theirs.record;
   theirs.granted = true;
   theirs.waiting = false;
@@ -182,6 +187,7 @@ void give_back(Warp& warp, Cta& cta, std::uint32_t base, std::uint32_t record) {
   if (!allocation || allocation->cta != cta.index) return;
   const Allocation freed = *allocation;
   sm.allocator.give(freed.base);
+  note_allocation(warp, freed, false);
   for (std::uint32_t granule = freed.base / 32; granule < (freed.base + freed.columns) / 32; ++granule) sm.history[granule] = {record, cta.index};
   warp.machine.columns_freed(sm);
 }
@@ -248,9 +254,11 @@ Ran execute(const TcgenAlloc& op, Warp& warp) {
   }
   if (faulty) sm.allocator.mark_faulty(taken->base);
   sm.cells().reset(taken->base, columns);
+  note_allocation(warp, *taken, true);
   store_base(warp, op.slot, taken->base, faulty);
   if (warp.event) warp.event->text = fmt::format("columns {}..{}", taken->base, taken->base + columns - 1);
   if (warp.retrying) {
+    if (warp.machine.tracer) warp.machine.tracer->see_dealloc(warp.cta.sm);
     Candidate waited = warp.candidate(Verdict::alloc_blocked, fmt::format("the alloc of {} columns had to wait for columns of others", columns));
     waited.severity = Severity::note;
     warp.report(std::move(waited));
@@ -322,6 +330,7 @@ Ran execute(const TcgenDealloc& op, Warp& warp) {
   if (!freed.faulty) check_dealloc(warp, warp.cta, freed);
   if (op.cta_group == 2) return dealloc_in_pair(warp, freed, record);
   sm.allocator.give(freed.base);
+  note_allocation(warp, freed, false);
   for (std::uint32_t granule = freed.base / 32; granule < (freed.base + freed.columns) / 32; ++granule) sm.history[granule] = {record, warp.cta.index};
   if (warp.event) warp.event->text = fmt::format("columns {}..{}", freed.base, freed.base + freed.columns - 1);
   warp.machine.columns_freed(sm);

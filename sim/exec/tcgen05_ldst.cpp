@@ -346,20 +346,21 @@ std::uint32_t async_record(Warp& warp, AccessKind kind, std::uint32_t number, st
   return warp.machine.accesses.add(access);
 }
 
-void note_extents(Event* event, const Warp& warp, const TmemFootprint& cells, const std::vector<std::uint16_t>& rows, bool load) {
+void note_extents(Event* event, const Warp& warp, const TmemFootprint& cells, const std::vector<std::uint16_t>& rows, bool load, bool low_halves) {
   if (!event) return;
-  auto& tmem = load ? event->reads : event->writes;
-  auto& registers = load ? event->writes : event->reads;
   for (std::uint32_t b = 0; b < cells.boxes; ++b) {
     const SlabBox& box = cells.box[b];
-    tmem.push_back({"tmem", warp.cta.sm, box.slab * slab_lanes, (box.slab + box.slabs) * slab_lanes - 1, box.column, box.column + box.columns - 1});
+    Extent extent;
+    extent.place = warp.cta.sm;
+    extent.lane_first = box.slab * slab_lanes;
+    extent.lane_last = (box.slab + box.slabs) * slab_lanes - 1;
+    extent.first = box.column;
+    extent.last = box.column + box.columns - 1;
+    extent.low_half = low_halves;
+    (load ? event->reads : event->writes).push_back(std::move(extent));
   }
-  for (std::size_t i = 0; i < rows.size();) {
-    std::size_t end = i + 1;
-    while (end < rows.size() && rows[end] == rows[end - 1] + 1) ++end;
-    registers.push_back({"register", warp.state.warp, 0, 31, rows[i], rows[end - 1]});
-    i = end;
-  }
+  if (load)
+    for (std::uint16_t row : rows) note_register(event->writes, warp.cta.index, warp.state.warp, row, ~0u);
 }
 
 }  // namespace
@@ -388,7 +389,7 @@ Flight issue(const TcgenLd& op, Warp& warp) {
     }
     know_loaded(tmem, move, rows.rows, known.all_fine, registers);
     if (misses_its_meaning(warp, move, rows.rows)) good = false;
-    note_extents(warp.event, warp, move.cells, rows.rows, true);
+    note_extents(warp.event, warp, move.cells, rows.rows, true, op.pack);
   }
   for (std::uint16_t row : rows.rows) {
     RowState& state = registers.state(row);
@@ -429,7 +430,7 @@ Flight issue(const TcgenSt& op, Warp& warp) {
   const bool zero_high = warp.machine.options.profile.value(Switch::unpack_high_half) == "zero";
   if (good) {
     check_tmem(warp, move.cells, TmemUse::write, record);
-    note_extents(warp.event, warp, move.cells, rows.rows, false);
+    note_extents(warp.event, warp, move.cells, rows.rows, false, op.unpack && !zero_high);
   } else {
     mark_intended(warp, checked);
   }
@@ -454,6 +455,7 @@ Ran wait(Warp& warp, Async agent) {
   std::uint32_t& waited = ld ? state.ld_waited : state.st_waited;
   waited = ld ? state.ld_issued : state.st_issued;
   warp.machine.complete(state, agent, waited);
+  if (warp.machine.tracer) warp.machine.tracer->see_completions(state, agent);
   const std::uint32_t counter = agent_of(state.warp, ld ? WarpAgent::ld : WarpAgent::st);
   warp.change_views(~0u, [&](Views& views) {
     for (View* view : {&views.any, &views.generic, &views.tensor.now, &views.tolerant.now}) view->raise(state.cta, counter, waited);

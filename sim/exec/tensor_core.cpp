@@ -96,17 +96,31 @@ void at_cells(Candidate& found, const Cta& cta, std::uint32_t first_lane, std::u
   found.where.columns = {column, column + columns - 1};
 }
 
-void note_cells(Warp& warp, const Cta& cta, const std::vector<SlabBox>& boxes, bool write) {
+// `only_lanes`: of each quadrant.
+void note_cells(Warp& warp, const Cta& cta, const std::vector<SlabBox>& boxes, bool write, std::uint32_t only_lanes = ~0u) {
   if (!warp.event) return;
   for (const SlabBox& box : boxes) {
-    (write ? warp.event->writes : warp.event->reads)
-        .push_back({"tmem", cta.sm, box.slab * slab_lanes, (box.slab + box.slabs) * slab_lanes - 1, box.column, box.column + box.columns - 1});
+    Extent extent;
+    extent.place = cta.sm;
+    extent.first = box.column;
+    extent.last = box.column + box.columns - 1;
+    extent.lane_first = box.slab * slab_lanes;
+    extent.lane_last = (box.slab + box.slabs) * slab_lanes - 1;
+    if (std::has_single_bit(only_lanes)) {
+      const std::int64_t in_quadrant = std::countr_zero(only_lanes);
+      for (std::int64_t first = extent.lane_first / 32 * 32, last = extent.lane_last; first <= last; first += 32) {
+        extent.lane_first = extent.lane_last = first + in_quadrant;
+        (write ? warp.event->writes : warp.event->reads).push_back(extent);
+      }
+      continue;
+    }
+    (write ? warp.event->writes : warp.event->reads).push_back(std::move(extent));
   }
 }
 
-void note_bytes(Warp& warp, const Cta& cta, const ByteRuns& runs) {
-  if (!warp.event || runs.empty()) return;
-  warp.event->reads.push_back({"shared", cta.index, 0, 0, runs.front().first, runs.back().first + runs.back().second - 1});
+void note_runs(Warp& warp, const Cta& cta, const ByteRuns& runs) {
+  if (!warp.event) return;
+  for (const auto& [first, count] : runs) note_range(warp.event->reads, Extent::Space::shared, cta.index, first, first + count - 1);
 }
 
 std::uint32_t lanes_of_slab(std::uint32_t slab) { return slab % 2 == 0 ? 0x0000ffffu : 0xffff0000u; }
@@ -147,7 +161,7 @@ CellsRead read_cells(Warp& warp, const Cta& cta, Tmem& tmem, const std::vector<S
 // Bytes of a shared operand. False: their value is not known, and that has been told.
 bool read_bytes(Warp& warp, Cta& cta, BufferId buffer, const ByteRuns& runs, std::uint32_t record) {
   const Buffer& declared = warp.machine.kernel.buffers[buffer];
-  note_bytes(warp, cta, runs);
+  note_runs(warp, cta, runs);
   if (!check_async_bytes(warp, {&cta.shared, &cta, buffer, declared.offset.value_or(0)}, runs, Warp::Touch::read, record)) return false;
   bool bad = false;
   std::int64_t unwritten = -1;
@@ -421,6 +435,7 @@ class Mma {
     check_tmem(warp_, cta, d_boxes, accumulate_ ? TmemUse::update : TmemUse::write, record_);
     note_cells(warp_, cta, d_boxes, true);
     if (!accumulate_) return fine;
+    note_cells(warp_, cta, d_boxes, false);
     for_each_slab(part, [&](const SlabBox& slab, std::uint32_t lanes) {
       if (read_cells(warp_, cta, tmem, {slab}, d_.dtype == Dtype::f16 ? Halves::low : Halves::both, "the accumulator", lanes).bad) fine = false;
     });
@@ -602,7 +617,7 @@ class Cp {
       }
       const bool fine = read_bytes(warp_, *part, op_.src.buffer, runs_, source);
       check_tmem(warp_, *part, boxes_, TmemUse::write, record_);
-      note_cells(warp_, *part, boxes_, true);
+      note_cells(warp_, *part, boxes_, true, lanes_in_quadrant_);
       for (const SlabBox& box : boxes_) write_state(tmem, {box}, lanes_in_quadrant_, true, !fine);
     }
     note_issued(warp_, access);
@@ -712,6 +727,7 @@ Flight shift(const TcgenShift& op, Warp& warp) {
     }
     Tmem& tmem = warp.machine.sms[part->sm].cells();
     check_tmem(warp, *part, boxes, TmemUse::update, record);
+    note_cells(warp, *part, boxes, false);
     note_cells(warp, *part, boxes, true);
     constexpr std::uint32_t moved = ~1u;  // lane 0 of a quadrant is not read
     read_cells(warp, *part, tmem, boxes, Halves::both, "the shift", moved);
@@ -788,7 +804,8 @@ void commit(const TcgenCommit& op, Warp& warp) {
   }
   warp.machine.start({record, [record, targets, views = std::move(views)](Machine& machine) {
                         for (const Target& target : targets) mbarrier_arrive(machine, machine.ctas[target.cta], target.offset, 1, {record, &views, true});
-                      }});
+                      },
+                      warp.machine.tracer ? warp.machine.tracer->take_off("commit", Async::none) : nullptr});
 }
 
 }  // namespace
@@ -811,6 +828,7 @@ Flight issue(const TcgenShift& op, Warp& warp) {
 Ran execute(const TcgenCommit& op, Warp& warp) {
   for (std::uint32_t rest = warp.lanes; rest != 0; rest &= rest - 1) {  // every thread commits what it has issued itself
     Warp one(warp.machine, warp.state, warp.step, rest & (~rest + 1u), warp.number);
+    one.event = warp.event;
     commit(op, one);
   }
   return Ran::finished();

@@ -19,17 +19,6 @@ std::uint32_t memory_record(Warp& warp, const MemPlan& mem, Sem sem) {
   return record;
 }
 
-void note(Event* event, bool write, const ByteSpan& span, int bytes, const Warp& warp) {
-  if (!event || span.lanes == 0) return;
-  std::int64_t first = INT64_MAX, last = 0;
-  for_each_lane(span.lanes, [&](std::uint32_t lane) {
-    first = std::min(first, span.first[lane]);
-    last = std::max(last, span.first[lane] + bytes - 1);
-  });
-  (write ? event->writes : event->reads)
-      .push_back({span.shared ? "shared" : "global", span.shared ? warp.cta.index : std::uint32_t{span.buffer}, 0, 0, first, last});
-}
-
 // What is known of the bytes of one lane.
 struct Known {
   bool defined = true, bad = false;
@@ -69,7 +58,6 @@ Ran execute(const Load& op, Warp& warp) {
   const RowsPlan& dst = warp.plan(op.dst);
   const ByteSpan span = warp.locate(mem, op.bytes, op.rank);
   const std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::read, memory_record(warp, mem, op.sem));
-  note(warp.event, false, span, op.bytes, warp);
   const int words = (op.bytes + 3) / 4;
   for (int i = 0; i < words && i < static_cast<int>(dst.rows.size()); ++i) {
     const std::uint32_t row = dst.rows[static_cast<std::size_t>(i)];
@@ -101,7 +89,6 @@ Ran execute(const Store& op, Warp& warp) {
   const RowsPlan& src = warp.plan(op.src);
   const ByteSpan span = warp.locate(mem, op.bytes, op.rank);
   const std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::write, memory_record(warp, mem, op.sem));
-  note(warp.event, true, span, op.bytes, warp);
   const int words = (op.bytes + 3) / 4;
   for (int i = 0; i < words && i < static_cast<int>(src.rows.size()); ++i) {
     const std::uint32_t row = src.rows[static_cast<std::size_t>(i)];

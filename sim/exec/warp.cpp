@@ -139,6 +139,7 @@ WarpValue Warp::address(const TmemAddr& operand) {
 // ---- registers ----
 
 void Warp::read_row(std::uint32_t row, std::uint32_t of_lanes) {
+  if (event) note_register(event->reads, state.cta, state.warp, row, of_lanes);
   RowState& known = state.registers.state(row);
   if ((of_lanes & ~known.written) != 0 && known.undefined_since != 0) undefined_since_ = known.undefined_since;
   if (known.pending <= state.ld_waited) return;
@@ -161,6 +162,7 @@ void Warp::read_row(std::uint32_t row, std::uint32_t of_lanes) {
 }
 
 void Warp::write_row(std::uint32_t row, std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad) {
+  if (event) note_register(event->writes, state.cta, state.warp, row, of_lanes);
   RowState& known = state.registers.state(row);
   if (known.pending > state.ld_waited) {
     Candidate found = candidate(Verdict::read_before_wait,

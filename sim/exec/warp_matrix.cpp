@@ -35,19 +35,11 @@ MatrixAccess access_rows(Warp& warp, const Mem& memory, int num, Warp::Touch tou
   access.bad = wanted;
   if (present == 0) return access;
   Warp pointing(warp.machine, warp.state, warp.step, present, warp.number);
+  pointing.event = warp.event;
   const MemPlan& mem = warp.plan(memory);
   access.span = pointing.locate(mem, row_bytes);
   const std::uint32_t raced = pointing.touch(access.span, row_bytes, touch, pointing.record(mem.buffer));
   access.bad = raced | (wanted & ~access.span.lanes);
-  if (warp.event && access.span.lanes != 0) {
-    std::int64_t first = INT64_MAX, last = 0;
-    for_each_lane(access.span.lanes, [&](std::uint32_t lane) {
-      first = std::min(first, access.span.first[lane]);
-      last = std::max(last, access.span.first[lane] + row_bytes - 1);
-    });
-    (touch == Warp::Touch::write ? warp.event->writes : warp.event->reads)
-        .push_back({"shared", warp.cta.index, 0, 0, first, last});
-  }
   return access;
 }
 
