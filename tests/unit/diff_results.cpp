@@ -124,9 +124,9 @@ TEST_CASE("Shards share out all cases, each once") {
 
 TEST_CASE("Merging: the last result of a case on a device counts; devices stay apart") {
   const Record first = record_of("a", Status::failed), again = record_of("a", Status::agree), other = record_of("b", Status::agree);
-  const Record elsewhere = record_of("a", Status::differ, "native", "B200");
-  const auto all = merged({{first, other}, {elsewhere, again}});
-  CHECK(all == std::vector<Record>{again, other, elsewhere});
+  const Record elsewhere = record_of("a", Status::differ, "emulated", "B200"), natively = record_of("a", Status::agree, "native", "B200");
+  const auto all = merged({{first, other}, {elsewhere, natively, again}});
+  CHECK(all == std::vector<Record>{again, other, elsewhere, natively});
   CHECK(merged({}).empty());
 }
 
