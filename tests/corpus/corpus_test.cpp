@@ -21,10 +21,6 @@ namespace fs = std::filesystem;
 
 namespace {
 
-// Wrong programs that the simulator does not report yet as they must be.
-const std::set<std::string> waiting{"cutlass-2626", "cutlass-2835", "cutlass-3654", "fbtriton-1449", "jax-40279", "tilelang-2880-pack",
-                                    "triton-10196", "tvm-20068", "tvm-20075", "layout-mismatch", "mbar-phase"};
-
 const fs::path scenarios = fs::path(source_dir) / "scenarios";
 
 std::vector<fs::path> files_below(const fs::path& folder) {
@@ -74,7 +70,6 @@ TEST_CASE("Scenarios that speak of the lenient profile leave what they state the
 TEST_CASE("Every verdict has a wrong and a right program") {
   for (const VerdictFacts& facts : verdict_table()) {
     const std::string id(facts.id);
-    if (waiting.count(id)) continue;
     check_wrong(scenarios / "verdicts" / (id + ".yaml"), facts.verdict);
     check_right(scenarios / "verdicts" / (id + ".fixed.yaml"));
   }
@@ -92,13 +87,13 @@ TEST_CASE("Every public report has its programs") {
       continue;
     }
     known.insert(wrong.filename().string());
-    if (!waiting.count(std::string(report.id))) CHECK(load_scenarios(wrong.string()).front().kernel.doc == report.shows);
+    CHECK(load_scenarios(wrong.string()).front().kernel.doc == report.shows);
     if (!report.verdict) {
       check_right(wrong);
       CHECK_FALSE(fs::exists(right));
       continue;
     }
-    if (!waiting.count(std::string(report.id))) check_wrong(wrong, *report.verdict);
+    check_wrong(wrong, *report.verdict);
     check_right(right);
     known.insert(right.filename().string());
   }
