@@ -70,23 +70,40 @@ bool all_points(const std::vector<Interval>& box, Visit&& visit) {
   }
 }
 
-bool is_contiguous_at(const Block& block, const Buffer& buffer, const TileLayout& layout,
-                      const std::vector<std::int64_t>& first) {
+// Where the elements of a region stand, in the region's order, counted from its first one. A bulk copy moves bytes, so both sides
+// must agree in it. Nothing, when the elements are not one block of memory that begins with the first one.
+using Order = std::vector<std::int64_t>;
+
+Order row_major_order(std::int64_t elements) {
+  Order order(static_cast<std::size_t>(elements));
+  std::iota(order.begin(), order.end(), std::int64_t{0});
+  return order;
+}
+
+std::optional<Order> order_at(const Block& block, const Buffer& buffer, const TileLayout& layout, const std::vector<std::int64_t>& first) {
   std::vector<Interval> box;
   for (std::size_t d = 0; d < first.size(); ++d) box.push_back({first[d], first[d] + block.extent[d] - 1});
-  std::optional<std::int64_t> next;
-  return all_points(box, [&](const std::vector<std::int64_t>& index) {
+  Order order;
+  std::vector<bool> taken(static_cast<std::size_t>(block.elements));
+  std::optional<std::int64_t> begin;
+  const bool one_block = all_points(box, [&](const std::vector<std::int64_t>& index) {
     std::int64_t x = 0;
     for (std::size_t d = 0; d < index.size(); ++d) x = x * buffer.shape[d] + index[d];
     const std::int64_t slot = at(evaluate(layout, x), Axis::m);
-    const bool follows = !next || slot == *next;
-    next = slot + 1;
-    return follows;
+    if (!begin) begin = slot;
+    const std::int64_t place = slot - *begin;
+    if (place < 0 || place >= block.elements || taken[static_cast<std::size_t>(place)]) return false;
+    taken[static_cast<std::size_t>(place)] = true;
+    order.push_back(place);
+    return true;
   });
+  if (!one_block) return std::nullopt;
+  return order;
 }
 
-void need_contiguous(const Block& block, const Buffer& buffer, Cuda& cuda) {
-  if (is_row_major(buffer) && is_row_major_run(block, buffer)) return;
+// The order of the region's elements, which is the same wherever the region begins.
+Order order_of(const Block& block, const Buffer& buffer, Cuda& cuda) {
+  if (is_row_major(buffer) && is_row_major_run(block, buffer)) return row_major_order(block.elements);
   std::int64_t places = 1;
   for (const Interval& first : block.first) {
     places *= first.hi - first.lo + 1;
@@ -96,25 +113,34 @@ void need_contiguous(const Block& block, const Buffer& buffer, Cuda& cuda) {
     }
   }
   const TileLayout layout = layout_of(buffer);
-  const bool all = all_points(block.first, [&](const auto& first) { return is_contiguous_at(block, buffer, layout, first); });
-  if (!all) {
-    cuda.unsupported(
-        fmt::format("the elements of {} in the bulk copy do not always stand one behind the other in memory", buffer.name));
-  }
+  std::optional<Order> order;
+  const bool all = all_points(block.first, [&](const auto& first) {
+    const std::optional<Order> here = order_at(block, buffer, layout, first);
+    if (!order) order = here;
+    return here && *here == *order;
+  });
+  if (!all) cuda.unsupported(fmt::format("the elements of {} in the bulk copy are not always one block of memory", buffer.name));
+  return *order;
 }
 
-// Bytes of a region, which must be one block of memory.
-std::int64_t block_bytes(const Region& region, Cuda& cuda) {
+// What one side of the copy moves.
+struct Side {
+  std::int64_t bytes = 0;
+  Order order;
+};
+
+Side side_of(const Region& region, Cuda& cuda) {
   const Buffer& buffer = cuda.buffer(region.buffer);
   const Block block = block_of(region, cuda);
-  need_contiguous(block, buffer, cuda);
+  Side side{0, order_of(block, buffer, cuda)};
   const std::int64_t size = block.elements * bits(buffer.dtype);
   if (size % (8 * unit) != 0) {
     cuda.unsupported(fmt::format("the region of {} has {} bits: a bulk copy moves a multiple of {} bytes, so there is no code "
                                  "for it",
                                  buffer.name, size, unit));
   }
-  return size / 8;
+  side.bytes = size / 8;
+  return side;
 }
 
 Place start_of(const Region& region, Cuda& cuda) { return cuda.place(Mem{region.buffer, region.box, std::nullopt}); }
@@ -136,8 +162,10 @@ void print_to_shared(const BulkCopy& op, std::int64_t bytes, Cuda& cuda) {
 
 void print(const BulkCopy& op, Cuda& cuda) {
   const Space to = cuda.buffer(op.dst.buffer).space, from = cuda.buffer(op.src.buffer).space;
-  const std::int64_t bytes = block_bytes(op.src, cuda);
-  if (block_bytes(op.dst, cuda) != bytes) cuda.unsupported("the two sides of the bulk copy differ in size");
+  const Side src = side_of(op.src, cuda), dst = side_of(op.dst, cuda);
+  if (src.bytes != dst.bytes) cuda.unsupported("the two sides of the bulk copy differ in size");
+  if (src.order != dst.order) cuda.unsupported("the two sides of the bulk copy keep their elements in different orders");
+  const std::int64_t bytes = src.bytes;
   if (to == Space::shared && from == Space::global) {
     print_to_shared(op, bytes, cuda);
   } else if (to == Space::global && from == Space::shared) {
