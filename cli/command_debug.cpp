@@ -1,6 +1,6 @@
 // tmemsim debug: steps through a run.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <fstream>
 #include <iostream>
@@ -42,7 +42,8 @@ int talk(report::Debugger& debugger, std::istream& in, bool typed, bool echo) {
 }
 
 int debug_file(const DebugCommand& command) {
-  if (command.file == "-" && command.commands.empty()) throw InputError("the scenario and the commands cannot both come from standard input", "give --commands FILE");
+  if (command.file == "-" && command.commands.empty())
+    throw InputError("the scenario and the commands cannot both come from standard input", "give --commands FILE");
   std::ifstream script;
   if (!command.commands.empty()) {
     script.open(command.commands);
@@ -50,10 +51,12 @@ int debug_file(const DebugCommand& command) {
   }
   const std::vector<Scenario> scenarios = load_scenarios(command.file, command.kernels.load());
   if (scenarios.size() != 1)
-    throw InputError(fmt::format("debug steps through one run, {} has {}", command.file, scenarios.size()), "choose one with --only NAME=VALUE");
+    throw InputError(fmt::format("debug steps through one run, {} has {}", command.file, scenarios.size()),
+                     "choose one with --only NAME=VALUE");
   const Scenario& scenario = scenarios.front();
   return with_located_refusals(scenario, [&] {
-    const auto program = std::make_shared<const Program>(decode(std::make_shared<const Kernel>(kernel_after("lower", scenario))));
+    const auto program =
+        std::make_shared<const Program>(decode(std::make_shared<const Kernel>(kernel_after("lower", scenario))));
     report::Recording recording;
     report::stream_trace(*program, command.simulation.for_profile(scenario.profile), command.max_events, recording);
     report::Debugger debugger(program, recording);
@@ -71,9 +74,11 @@ void add_debug(CLI::App& app, Chosen& chosen) {
   command->add_option("file", debug->file, "Scenario, printed kernel, or - for standard input")->required()->type_name("FILE");
   add_options(*command, debug->kernels);
   add_options(*command, debug->simulation);
-  command->add_option("--commands", debug->commands, "Take the commands from a file, one a line; exit 2 when one means nothing")->type_name("FILE");
+  command->add_option("--commands", debug->commands, "Take the commands from a file, one a line; exit 2 when one means nothing")
+      ->type_name("FILE");
   add_number(*command, "--max-events", debug->max_events, "Keep at most so many events of the run (100,000)");
-  add_examples(*command, {"tmemsim debug scenarios/verdicts/raw-st.yaml", "printf 'continue\\nwho cell 5,0\\n' | tmemsim debug scenarios/verdicts/raw-st.yaml"});
+  add_examples(*command, {"tmemsim debug scenarios/verdicts/raw-st.yaml",
+                          "printf 'continue\\nwho cell 5,0\\n' | tmemsim debug scenarios/verdicts/raw-st.yaml"});
   command->callback([&chosen, debug] { chosen = [debug] { return debug_file(*debug); }; });
 }
 

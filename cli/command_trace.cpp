@@ -1,6 +1,6 @@
 // tmemsim trace: what happened, event by event.
-#include <CLI/CLI.hpp>
 #include <fmt/format.h>
+#include <CLI/CLI.hpp>
 
 #include <charconv>
 #include <memory>
@@ -37,11 +37,13 @@ std::pair<std::int64_t, std::int64_t> cell_of(const std::string& text) {
     std::int64_t value = 0;
     const auto [end, error] = std::from_chars(part.data(), part.data() + part.size(), value);
     if (error != std::errc() || end != part.data() + part.size() || value < 0 || value >= below)
-      throw InputError(fmt::format("--cell {}: there is no such cell", text), "LANE,COLUMN of the physical cell: --cell 5,0; lanes 0 to 127, columns 0 to 511");
+      throw InputError(fmt::format("--cell {}: there is no such cell", text),
+                       "LANE,COLUMN of the physical cell: --cell 5,0; lanes 0 to 127, columns 0 to 511");
     return value;
   };
   if (comma == std::string::npos) return {number("", 0), 0};
-  return {number(std::string_view(text).substr(0, comma), tcgen05::lanes), number(std::string_view(text).substr(comma + 1), tcgen05::columns)};
+  return {number(std::string_view(text).substr(0, comma), tcgen05::lanes),
+          number(std::string_view(text).substr(comma + 1), tcgen05::columns)};
 }
 
 void check_below(const char* option, const std::optional<std::uint32_t>& value, std::uint32_t below) {
@@ -61,7 +63,9 @@ report::TraceFilter filter_of(const TraceCommand& command, const Kernel& kernel)
     filter.buffer = buffer_named(kernel, command.buffer);
     std::vector<std::string_view> names;
     for (const Buffer& buffer : kernel.buffers) names.push_back(buffer.name);
-    if (!filter.buffer) throw InputError(fmt::format("--buffer {}: there is no such buffer", command.buffer), fmt::format("buffers: {}", fmt::join(names, ", ")));
+    if (!filter.buffer)
+      throw InputError(fmt::format("--buffer {}: there is no such buffer", command.buffer),
+                       fmt::format("buffers: {}", fmt::join(names, ", ")));
   }
   filter.from = command.from;
   filter.to = command.to;
@@ -86,10 +90,13 @@ class Pieces {
   std::string pending_;
 };
 
-std::unique_ptr<report::TraceSink> sink_for(const TraceCommand& command, const Program& program, const Scenario& scenario, const sim::Options& how, Pieces& pieces) {
+std::unique_ptr<report::TraceSink> sink_for(const TraceCommand& command, const Program& program, const Scenario& scenario,
+                                            const sim::Options& how, Pieces& pieces) {
   const auto write = [&pieces](std::string_view lines) { pieces.add(lines); };
   const report::TraceFilter filter = filter_of(command, *program.kernel);
-  if ((filter.any() || !command.watch.empty()) && command.format != "text") throw InputError(fmt::format("--format {} shows the whole trace", command.format), "filters and --watch go with --format text");
+  if ((filter.any() || !command.watch.empty()) && command.format != "text")
+    throw InputError(fmt::format("--format {} shows the whole trace", command.format),
+                     "filters and --watch go with --format text");
   if (command.values && command.format != "jsonl") throw InputError("--values goes with --format jsonl");
   if (!command.watch.empty()) {
     report::WatchedElement element = report::parse_watched(*program.kernel, command.watch);
@@ -99,8 +106,13 @@ std::unique_ptr<report::TraceSink> sink_for(const TraceCommand& command, const P
   }
   if (command.format == "perfetto") return std::make_unique<report::Perfetto>(program, write);
   if (command.format == "jsonl") {
-    const report::TraceHeader header{scenario.instance, std::string(how.profile.name()), command.simulation.policy, command.simulation.scheduler,
-                                     how.seed, how.max_steps, command.values};
+    const report::TraceHeader header{scenario.instance,
+                                     std::string(how.profile.name()),
+                                     command.simulation.policy,
+                                     command.simulation.scheduler,
+                                     how.seed,
+                                     how.max_steps,
+                                     command.values};
     return std::make_unique<report::JsonLines>(program, header, write);
   }
   return std::make_unique<report::TraceText>(program, filter, write);
@@ -109,7 +121,8 @@ std::unique_ptr<report::TraceSink> sink_for(const TraceCommand& command, const P
 int trace_file(const TraceCommand& command) {
   const std::vector<Scenario> scenarios = load_scenarios(command.file, command.kernels.load());
   if (scenarios.size() != 1)
-    throw InputError(fmt::format("trace follows one run, {} has {}", command.file, scenarios.size()), "choose one with --only NAME=VALUE");
+    throw InputError(fmt::format("trace follows one run, {} has {}", command.file, scenarios.size()),
+                     "choose one with --only NAME=VALUE");
   const Scenario& scenario = scenarios.front();
   return with_located_refusals(scenario, [&] {
     Output output(command.output);
@@ -123,9 +136,7 @@ int trace_file(const TraceCommand& command) {
     const auto sink = sink_for(command, program, scenario, how, pieces);
     try {
       report::stream_trace(program, how, command.max_events, *sink);
-    } catch (const ReaderGone&) {
-      throw;
-    } catch (...) {  // what there is of the trace is of use
+    } catch (const ReaderGone&) { throw; } catch (...) {  // what there is of the trace is of use
       finish();
       throw;
     }
@@ -145,20 +156,28 @@ void add_trace(CLI::App& app, Chosen& chosen) {
   add_format(*command, trace->format, {"text", "jsonl", "perfetto"});
   add_number(*command, "--max-events", trace->max_events, "Show at most so many events, and say how many were left out");
   const auto add_index = [&](const char* name, std::optional<std::uint32_t>& value, const char* what) {
-    command->add_option_function<std::uint32_t>(name, [&value](std::uint32_t given) { value = given; }, what)->check(CLI::Range(0, 1 << 20).description(""))->type_name("N");
+    command
+        ->add_option_function<std::uint32_t>(
+            name, [&value](std::uint32_t given) { value = given; }, what)
+        ->check(CLI::Range(0, 1 << 20).description(""))
+        ->type_name("N");
   };
   add_index("--cta", trace->cta, "Only this CTA of the grid");
   add_index("--warp", trace->warp, "Only this warp of the CTA");
   add_index("--thread", trace->thread, "Only what this thread of the CTA takes part in");
-  command->add_option("--cell", trace->cell, "Only what reads or writes this physical cell of tensor memory")->type_name("LANE,COLUMN");
+  command->add_option("--cell", trace->cell, "Only what reads or writes this physical cell of tensor memory")
+      ->type_name("LANE,COLUMN");
   command->add_option("--buffer", trace->buffer, "Only what reads or writes this buffer")->type_name("NAME");
   add_number(*command, "--from", trace->from, "Only events from this number on");
   add_number(*command, "--to", trace->to, "Only events up to this number");
-  command->add_option("--watch", trace->watch, "The history of one logical element in sentences: acc[3,5]")->type_name("ELEMENT");
+  command->add_option("--watch", trace->watch, "The history of one logical element in sentences: acc[3,5]")
+      ->type_name("ELEMENT");
   command->add_flag("--values", trace->values, "jsonl: also what was written");
   add_output(*command, trace->output, "Write the trace to a file");
-  add_examples(*command, {"tmemsim trace scenarios/seeds/smem_roundtrip_f32.yaml", "tmemsim trace --policy early scenarios/verdicts/raw-st.yaml -o raw-st.txt",
-                          "tmemsim trace --warp 0 --cell 5,0 scenarios/verdicts/raw-st.yaml", "tmemsim trace --watch 'acc[3,5]' scenarios/seeds/tmem_roundtrip_f16.yaml",
+  add_examples(*command, {"tmemsim trace scenarios/seeds/smem_roundtrip_f32.yaml",
+                          "tmemsim trace --policy early scenarios/verdicts/raw-st.yaml -o raw-st.txt",
+                          "tmemsim trace --warp 0 --cell 5,0 scenarios/verdicts/raw-st.yaml",
+                          "tmemsim trace --watch 'acc[3,5]' scenarios/seeds/tmem_roundtrip_f16.yaml",
                           "tmemsim trace --format jsonl --values scenarios/seeds/tmem_roundtrip_f16.yaml",
                           "tmemsim trace --format perfetto scenarios/seeds/tmem_roundtrip_f16.yaml -o trace.json"});
   command->callback([&chosen, trace] { chosen = [trace] { return trace_file(*trace); }; });

@@ -18,7 +18,8 @@ std::uint32_t sm_count(const Launch& launch) {
 
 std::vector<CtaPlace> place_ctas(const Launch& launch) {
   std::vector<CtaPlace> places(cta_count(launch));
-  const std::array<std::uint32_t, 3> cluster_grid{launch.grid[0] / launch.cluster[0], launch.grid[1] / launch.cluster[1], launch.grid[2] / launch.cluster[2]};
+  const std::array<std::uint32_t, 3> cluster_grid{launch.grid[0] / launch.cluster[0], launch.grid[1] / launch.cluster[1],
+                                                  launch.grid[2] / launch.cluster[2]};
   for (std::uint32_t index = 0; index < places.size(); ++index) {
     const auto at = coordinates(index, launch.grid);
     std::array<std::uint32_t, 3> in{}, of{};

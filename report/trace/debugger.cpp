@@ -56,20 +56,31 @@ std::optional<std::pair<std::int64_t, std::int64_t>> as_pair(std::string_view te
   return std::pair(static_cast<std::int64_t>(*a), static_cast<std::int64_t>(*b));
 }
 
-bool is(const std::string& word, std::string_view name, std::size_t least = 1) { return word.size() >= least && name.substr(0, word.size()) == word; }
+bool is(const std::string& word, std::string_view name, std::size_t least = 1) {
+  return word.size() >= least && name.substr(0, word.size()) == word;
+}
 
-Spot cell_spot(std::uint32_t sm, std::int64_t lane, std::int64_t column) { return {Space::tmem, sm, 0, static_cast<std::uint32_t>(lane), column, 0, 32}; }
+Spot cell_spot(std::uint32_t sm, std::int64_t lane, std::int64_t column) {
+  return {Space::tmem, sm, 0, static_cast<std::uint32_t>(lane), column, 0, 32};
+}
 
 }  // namespace
 
-void Recording::finding(const PlacedFinding& placed) { findings_.push_back({*placed.finding, placed.event, placed.other.event}); }
+void Recording::finding(const PlacedFinding& placed) {
+  findings_.push_back({*placed.finding, placed.event, placed.other.event});
+}
 
 Debugger::Debugger(std::shared_ptr<const Program> program, const Recording& recording)
-    : program_(std::move(program)), recording_(recording), statements_(*program_->kernel), replay_(program_), names_(*program_) {}
+    : program_(std::move(program)),
+      recording_(recording),
+      statements_(*program_->kernel),
+      replay_(program_),
+      names_(*program_) {}
 
 std::string Debugger::greeting() const {
   std::string text = fmt::format("{}: {} events", program_->kernel->name, recording_.events().size());
-  if (recording_.how_it_ended().left_out > 0) text += fmt::format(" ({} more are left out: --max-events)", recording_.how_it_ended().left_out);
+  if (recording_.how_it_ended().left_out > 0)
+    text += fmt::format(" ({} more are left out: --max-events)", recording_.how_it_ended().left_out);
   const std::size_t found = recording_.findings().size();
   return text + fmt::format(", {} finding{}; help lists the commands\n", found, found == 1 ? "" : "s");
 }
@@ -80,7 +91,8 @@ std::string Debugger::shown_event(std::uint64_t seq) const {
   std::string text = event_line(*program_, recording_.events()[seq]) + "\n";
   for (const Recording::KeptFinding& kept : recording_.findings()) {
     if (kept.event != seq) continue;
-    text += fmt::format("{:>13}  {} {}: {}: {}\n", "!!", name(kept.finding.severity), id(kept.finding.verdict), describe(kept.finding.at), kept.finding.message);
+    text += fmt::format("{:>13}  {} {}: {}: {}\n", "!!", name(kept.finding.severity), id(kept.finding.verdict),
+                        describe(kept.finding.at), kept.finding.message);
   }
   return text;
 }
@@ -97,8 +109,7 @@ void Debugger::rewind(std::uint64_t position) {
   replay_ = Replay(program_);
   at_ = 0;
   std::string nothing;
-  while (at_ < position && forward(nothing, true)) {
-  }
+  while (at_ < position && forward(nothing, true)) {}
 }
 
 std::uint32_t Debugger::number(const std::string& text, std::string_view what, std::uint64_t below) const {
@@ -112,7 +123,8 @@ std::string Debugger::step(const Words& words) {
   const auto at_the_end = [&] { return shown + "the run is at its end\n"; };
   if (words.size() > 1 && is(words[1], "warp")) {
     if (words.size() < 3 && !last()) throw Mistake{"step warp W: which warp?"};
-    const std::uint32_t warp = words.size() > 2 ? number(words[2], "warp of the CTA", program_->kernel->launch.warps) : last()->ref.warp;
+    const std::uint32_t warp =
+        words.size() > 2 ? number(words[2], "warp of the CTA", program_->kernel->launch.warps) : last()->ref.warp;
     while (forward(shown, true)) {
       if (last()->ref.warp != warp || last()->ref.cta != cta_) continue;
       return shown_event(at_ - 1);
@@ -134,8 +146,11 @@ std::string Debugger::back(const Words& words) {
 }
 
 std::string Debugger::go(const Words& words) {
-  const auto seq = words.size() > 1 ? as_number(words[1].front() == '#' ? std::string_view(words[1]).substr(1) : words[1]) : std::nullopt;
-  if (!seq || *seq >= recording_.events().size()) throw Mistake{fmt::format("goto N: the events are 0 to {}", recording_.events().empty() ? 0 : recording_.events().size() - 1)};
+  const auto seq =
+      words.size() > 1 ? as_number(words[1].front() == '#' ? std::string_view(words[1]).substr(1) : words[1]) : std::nullopt;
+  if (!seq || *seq >= recording_.events().size())
+    throw Mistake{
+        fmt::format("goto N: the events are 0 to {}", recording_.events().empty() ? 0 : recording_.events().size() - 1)};
   if (*seq + 1 < at_) rewind(*seq + 1);
   std::string nothing;
   while (at_ <= *seq) forward(nothing, true);
@@ -147,7 +162,8 @@ std::string Debugger::continue_to(const Words& words) {
   if (words.size() > first && (words[first] == "to" || words[first] == "until")) ++first;
   std::function<bool(const sim::Event&)> stop;
   const auto finding_at = [&](const sim::Event& event) {
-    return std::any_of(recording_.findings().begin(), recording_.findings().end(), [&](const Recording::KeptFinding& kept) { return kept.event == event.seq; });
+    return std::any_of(recording_.findings().begin(), recording_.findings().end(),
+                       [&](const Recording::KeptFinding& kept) { return kept.event == event.seq; });
   };
   if (words.size() <= first || words[first] == "finding") {
     stop = finding_at;
@@ -155,16 +171,23 @@ std::string Debugger::continue_to(const Words& words) {
     const Thing target = thing(words, first + 1);
     stop = [target](const sim::Event& event) {
       const bool issue = event.kind == sim::Event::Kind::execute && !event.async.empty();
-      return !issue && std::any_of(target.spots.begin(), target.spots.end(), [&](const Spot& spot) { return any_covers(event.writes, spot); });
+      return !issue && std::any_of(target.spots.begin(), target.spots.end(),
+                                   [&](const Spot& spot) { return any_covers(event.writes, spot); });
     };
   } else {
     const std::string& place = words[first] == "line" && words.size() > first + 1 ? words[first + 1] : words[first];
     const auto line = as_number(place);
-    const auto fits = [&, place, line](const Stmt& stmt) { return line ? stmt.at.line == *line : stmt.label == place || stmt.path == place; };
+    const auto fits = [&, place, line](const Stmt& stmt) {
+      return line ? stmt.at.line == *line : stmt.label == place || stmt.path == place;
+    };
     const auto& all = statements_.all();
     if (std::none_of(all.begin(), all.end(), [&](const Statements::Entry& entry) { return fits(*entry.stmt); }))
-      throw Mistake{fmt::format("'{}' is no line with a statement, no label and no path of one; also: continue to finding, continue to write WHAT", place)};
-    stop = [fits](const sim::Event& event) { return event.kind != sim::Event::Kind::complete && event.stmt && fits(*event.stmt); };
+      throw Mistake{fmt::format(
+          "'{}' is no line with a statement, no label and no path of one; also: continue to finding, continue to write WHAT",
+          place)};
+    stop = [fits](const sim::Event& event) {
+      return event.kind != sim::Event::Kind::complete && event.stmt && fits(*event.stmt);
+    };
   }
   std::string nothing;
   while (forward(nothing, true))
@@ -179,8 +202,10 @@ Debugger::Thing Debugger::thing(const Words& words, std::size_t from) const {
   const std::string& first = words[from];
   const auto cell = [&](const std::string& text) -> Thing {
     const auto pair = as_pair(text);
-    if (!pair || pair->first >= tcgen05::lanes || pair->second >= tcgen05::columns) throw Mistake{fmt::format("'{}' is no cell: LANE,COLUMN of 128 x 512", text)};
-    return {fmt::format("lane {}, column {}", pair->first, pair->second), {cell_spot(sm, pair->first, pair->second)}, std::nullopt};
+    if (!pair || pair->first >= tcgen05::lanes || pair->second >= tcgen05::columns)
+      throw Mistake{fmt::format("'{}' is no cell: LANE,COLUMN of 128 x 512", text)};
+    return {
+        fmt::format("lane {}, column {}", pair->first, pair->second), {cell_spot(sm, pair->first, pair->second)}, std::nullopt};
   };
   if (is(first, "cell")) {
     if (words.size() <= from + 1) throw Mistake{"which cell? LANE,COLUMN"};
@@ -196,23 +221,26 @@ Debugger::Thing Debugger::thing(const Words& words, std::size_t from) const {
     Rows rows;
     try {
       rows = parse_rows(words[at], names);
-    } catch (const TextError& error) {
-      throw Mistake{error.message};
-    }
+    } catch (const TextError& error) { throw Mistake{error.message}; }
     if (words.size() <= at + 1) throw Mistake{"of which thread? R.r[0] THREAD"};
     const std::uint32_t thread = number(words[at + 1], "thread of the CTA", std::uint64_t{kernel.launch.warps} * 32);
     Thing out{fmt::format("{} of thread {}", words[at], thread), {}, std::nullopt};
     for (std::uint16_t row : rows.rows) {
-      if (row >= register_count(kernel.buffers[rows.buffer])) throw Mistake{fmt::format("{} has {} registers", kernel.buffers[rows.buffer].name, register_count(kernel.buffers[rows.buffer]))};
+      if (row >= register_count(kernel.buffers[rows.buffer]))
+        throw Mistake{
+            fmt::format("{} has {} registers", kernel.buffers[rows.buffer].name, register_count(kernel.buffers[rows.buffer]))};
       out.spots.push_back({Space::registers, cta_, thread / 32, thread % 32, program_->first_row[rows.buffer] + row, 0, 32});
     }
     return out;
   }
   try {
     const WatchedElement element = parse_watched(kernel, words[at]);
-    const auto thread = words.size() > at + 1 ? std::optional(number(words[at + 1], "thread of the CTA", std::uint64_t{kernel.launch.warps} * 32)) : std::nullopt;
+    const auto thread = words.size() > at + 1
+                            ? std::optional(number(words[at + 1], "thread of the CTA", std::uint64_t{kernel.launch.warps} * 32))
+                            : std::nullopt;
     const Buffer& buffer = kernel.buffers[element.buffer];
-    Thing out{buffer.name + index_text(buffer, element.element), spots_of(*program_, replay_.places(), element.buffer, element.element, cta_, thread), buffer.dtype};
+    Thing out{buffer.name + index_text(buffer, element.element),
+              spots_of(*program_, replay_.places(), element.buffer, element.element, cta_, thread), buffer.dtype};
     if (out.spots.empty()) throw Mistake{fmt::format("{} has no place yet: its columns are not allocated", out.name)};
     return out;
   } catch (const InputError& error) {
@@ -222,10 +250,14 @@ Debugger::Thing Debugger::thing(const Words& words, std::size_t from) const {
 
 Replay::Item Debugger::item(const Spot& spot) const {
   switch (spot.space) {
-    case Space::tmem: return replay_.cell(spot.place, spot.lane, spot.row).item;
-    case Space::registers: return replay_.reg(spot.place, spot.warp, spot.row, spot.lane);
-    case Space::shared: return replay_.shared_byte(spot.place, spot.bit / 8);
-    case Space::global: return replay_.global_byte(static_cast<BufferId>(spot.place), spot.bit / 8);
+    case Space::tmem:
+      return replay_.cell(spot.place, spot.lane, spot.row).item;
+    case Space::registers:
+      return replay_.reg(spot.place, spot.warp, spot.row, spot.lane);
+    case Space::shared:
+      return replay_.shared_byte(spot.place, spot.bit / 8);
+    case Space::global:
+      return replay_.global_byte(static_cast<BufferId>(spot.place), spot.bit / 8);
   }
   return {};
 }
@@ -236,7 +268,8 @@ std::string Debugger::value_text(const Thing& of, const Spot& spot) const {
   bool written = true;
   if (memory) {
     for (std::int64_t byte = spot.bit / 8, i = 0; byte * 8 < spot.bit + spot.bits; ++byte, ++i) {
-      const Replay::Item one = spot.space == Space::shared ? replay_.shared_byte(spot.place, byte) : replay_.global_byte(static_cast<BufferId>(spot.place), byte);
+      const Replay::Item one = spot.space == Space::shared ? replay_.shared_byte(spot.place, byte)
+                                                           : replay_.global_byte(static_cast<BufferId>(spot.place), byte);
       written = written && one.written && one.value.has_value();
       if (i < 8) value |= std::uint64_t{one.value.value_or(0)} << (8 * i);
     }
@@ -257,7 +290,8 @@ std::string Debugger::register_row(const Words& words, std::size_t from) const {
   std::string text;
   for (std::uint32_t lane = 0; lane < 32; ++lane) {
     const Thing one = thing({"reg", words[from], std::to_string(warp * 32 + lane)}, 0);
-    for (const Spot& spot : one.spots) text += fmt::format("{}: {}\n", names_.text(spot, replay_.places()), value_text(one, spot));
+    for (const Spot& spot : one.spots)
+      text += fmt::format("{}: {}\n", names_.text(spot, replay_.places()), value_text(one, spot));
   }
   return text;
 }
@@ -267,11 +301,17 @@ std::string Debugger::barriers(const std::string& wanted) const {
   for (const auto& [key, barrier] : replay_.barriers()) {
     const std::string name = barrier_name(*program_->kernel, barrier.kind, barrier.id);
     if (!wanted.empty() && name.find(wanted) == std::string::npos) continue;
-    const std::string owner = replay_.places().ctas().size() > 1 && barrier.kind != sim::BarrierState::Kind::cluster ? fmt::format("CTA {}: ", barrier.owner) : "";
-    if (!barrier.valid) text += fmt::format("{}{}: no object\n", owner, name);
+    const std::string owner = replay_.places().ctas().size() > 1 && barrier.kind != sim::BarrierState::Kind::cluster
+                                  ? fmt::format("CTA {}: ", barrier.owner)
+                                  : "";
+    if (!barrier.valid)
+      text += fmt::format("{}{}: no object\n", owner, name);
     else if (barrier.kind == sim::BarrierState::Kind::mbarrier)
-      text += fmt::format("{}{}: phase {}, {} of {} arrivals pending, {} bytes expected\n", owner, name, barrier.phase, barrier.pending, barrier.expected, barrier.tx);
-    else text += fmt::format("{}{}: complete {} times, {} of {} threads have arrived\n", owner, name, barrier.phase, barrier.expected - barrier.pending, barrier.expected);
+      text += fmt::format("{}{}: phase {}, {} of {} arrivals pending, {} bytes expected\n", owner, name, barrier.phase,
+                          barrier.pending, barrier.expected, barrier.tx);
+    else
+      text += fmt::format("{}{}: complete {} times, {} of {} threads have arrived\n", owner, name, barrier.phase,
+                          barrier.expected - barrier.pending, barrier.expected);
   }
   return text.empty() ? "no barrier has been used yet\n" : text;
 }
@@ -304,8 +344,10 @@ std::string Debugger::who(const Words& words) {
   for (const Spot& spot : what.spots) {
     const Replay::Item one = item(spot);
     text += names_.text(spot, replay_.places());
-    if (one.writer) text += fmt::format(" was written by\n{}", shown_event(*one.writer));
-    else text += one.written ? ": its value is from before the run\n" : ": nobody has written it\n";
+    if (one.writer)
+      text += fmt::format(" was written by\n{}", shown_event(*one.writer));
+    else
+      text += one.written ? ": its value is from before the run\n" : ": nobody has written it\n";
   }
   return text;
 }
@@ -328,12 +370,16 @@ std::string Debugger::where() const {
     for (std::uint32_t warp = 0; warp < program_->kernel->launch.warps; ++warp) {
       const Replay::WarpPosition* position = replay_.position(cta, warp);
       text += fmt::format("CTA {} warp {}: ", cta, warp);
-      if (!position) text += "not started\n";
-      else if (position->exited == ~0u) text += "has ended\n";
+      if (!position)
+        text += "not started\n";
+      else if (position->exited == ~0u)
+        text += "has ended\n";
       else {
         const std::string_view how = position->kind == sim::Event::Kind::block ? "waits in" : "after";
-        text += fmt::format("{} {}{}, #{}\n", how, position->stmt ? statement_text(*program_->kernel, *position->stmt) : "exit",
-                            position->stmt && position->stmt->at.line > 0 ? fmt::format(" (line {})", position->stmt->at.line) : "", position->event);
+        text +=
+            fmt::format("{} {}{}, #{}\n", how, position->stmt ? statement_text(*program_->kernel, *position->stmt) : "exit",
+                        position->stmt && position->stmt->at.line > 0 ? fmt::format(" (line {})", position->stmt->at.line) : "",
+                        position->event);
       }
     }
   }
@@ -346,11 +392,14 @@ std::string Debugger::list() const {
     std::string warps;
     for (std::uint32_t warp = 0; warp < program_->kernel->launch.warps; ++warp) {
       const Replay::WarpPosition* position = replay_.position(cta_, warp);
-      if (position && position->stmt == entry.stmt && position->exited != ~0u) warps += fmt::format("{}{}", warps.empty() ? "" : ",", warp);
+      if (position && position->stmt == entry.stmt && position->exited != ~0u)
+        warps += fmt::format("{}{}", warps.empty() ? "" : ",", warp);
     }
-    text += fmt::format("{:>8} {:>5} | {}{}{}\n", warps.empty() ? "" : warps + " >", entry.stmt->at.line > 0 ? std::to_string(entry.stmt->at.line) : "",
-                        std::string(static_cast<std::size_t>(2 * entry.depth), ' '), entry.stmt->label.empty() ? "" : entry.stmt->label + ": ",
-                        statement_text(*program_->kernel, *entry.stmt));
+    text +=
+        fmt::format("{:>8} {:>5} | {}{}{}\n", warps.empty() ? "" : warps + " >",
+                    entry.stmt->at.line > 0 ? std::to_string(entry.stmt->at.line) : "",
+                    std::string(static_cast<std::size_t>(2 * entry.depth), ' '),
+                    entry.stmt->label.empty() ? "" : entry.stmt->label + ": ", statement_text(*program_->kernel, *entry.stmt));
   }
   return text;
 }
@@ -358,9 +407,11 @@ std::string Debugger::list() const {
 std::string Debugger::findings() const {
   std::string text;
   for (const Recording::KeptFinding& kept : recording_.findings()) {
-    text += fmt::format("{}{} {}: {}: {}\n", kept.event ? fmt::format("#{} ", *kept.event) : "", name(kept.finding.severity), id(kept.finding.verdict), describe(kept.finding.at),
-                        kept.finding.message);
-    if (kept.finding.other) text += fmt::format("    the other one: {}{}\n", describe(*kept.finding.other), kept.other_event ? fmt::format(", #{}", *kept.other_event) : "");
+    text += fmt::format("{}{} {}: {}: {}\n", kept.event ? fmt::format("#{} ", *kept.event) : "", name(kept.finding.severity),
+                        id(kept.finding.verdict), describe(kept.finding.at), kept.finding.message);
+    if (kept.finding.other)
+      text += fmt::format("    the other one: {}{}\n", describe(*kept.finding.other),
+                          kept.other_event ? fmt::format(", #{}", *kept.other_event) : "");
     text += fmt::format("    rule: {} ({})\n", kept.finding.rule, kept.finding.section);
   }
   return text.empty() ? "no findings\n" : text;

@@ -43,9 +43,10 @@ class Debugger {
   Debugger(std::shared_ptr<const Program> program, const Recording& recording);
 
   std::string greeting() const;
-  // Executes one line and returns what it says, line ends included; what is wrong with a line is said, too, and changes nothing.
+  // Executes one line and returns what it says, line ends included; what is wrong with a line is said, too, and changes
+  // nothing.
   std::string command(std::string_view line);
-  bool finished() const { return finished_; }   // quit was given
+  bool finished() const { return finished_; }  // quit was given
   // How many commands could not be understood.
   std::size_t mistakes() const { return mistakes_; }
 
@@ -64,15 +65,15 @@ class Debugger {
   std::string findings() const;
   static std::string help();
 
-  bool forward(std::string& shown, bool quiet = false);    // one event; false at the end
+  bool forward(std::string& shown, bool quiet = false);  // one event; false at the end
   void rewind(std::uint64_t position);
   std::string shown_event(std::uint64_t seq) const;
   const sim::Event* last() const;
 
-  struct Thing {                    // what a command names: bits that stand somewhere
+  struct Thing {  // what a command names: bits that stand somewhere
     std::string name;
     std::vector<Spot> spots;
-    std::optional<Dtype> dtype;     // of a logical element
+    std::optional<Dtype> dtype;  // of a logical element
   };
   Thing thing(const Words& words, std::size_t from) const;
   Replay::Item item(const Spot& spot) const;
@@ -86,8 +87,8 @@ class Debugger {
   Statements statements_;
   Replay replay_;
   mutable PlaceNames names_;
-  std::uint64_t at_ = 0;            // events that have happened
-  std::uint32_t cta_ = 0;           // that commands speak about
+  std::uint64_t at_ = 0;   // events that have happened
+  std::uint32_t cta_ = 0;  // that commands speak about
   bool finished_ = false;
   std::size_t mistakes_ = 0;
 };

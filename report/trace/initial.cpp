@@ -13,7 +13,8 @@ std::vector<std::uint8_t> initial_bytes(const Kernel& kernel, const Buffer& buff
   for (std::size_t i = 0; i < elements.size(); ++i) {
     const std::int64_t first = at(evaluate(layout, static_cast<std::int64_t>(i)), Axis::m) * width;
     for (std::int64_t b = 0; b < width; ++b)
-      if (elements[i] >> b & 1u) bytes[static_cast<std::size_t>((first + b) / 8)] |= static_cast<std::uint8_t>(1u << ((first + b) % 8));
+      if (elements[i] >> b & 1u)
+        bytes[static_cast<std::size_t>((first + b) / 8)] |= static_cast<std::uint8_t>(1u << ((first + b) % 8));
   }
   return bytes;
 }

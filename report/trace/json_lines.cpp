@@ -28,13 +28,17 @@ Json map_of(const TileLayout& layout) {
     terms.push_back({{"axis", name(iter.axis)}, {"weight", weight}, {"extent", iter.extent}, {"stride", iter.stride}});
   }
   for (const AxisOffset& one : layout.offset) offset.push_back({{"axis", name(one.axis)}, {"value", one.value}});
-  for (const Iter& iter : layout.replica) replica.push_back({{"axis", name(iter.axis)}, {"extent", iter.extent}, {"stride", iter.stride}});
+  for (const Iter& iter : layout.replica)
+    replica.push_back({{"axis", name(iter.axis)}, {"extent", iter.extent}, {"stride", iter.stride}});
   Json map{{"terms", std::move(terms)}};
   if (!offset.empty()) map["offset"] = std::move(offset);
   if (!replica.empty()) map["replica"] = std::move(replica);
   if (layout.swizzle) {
     const Swizzle& swizzle = *layout.swizzle;
-    map["swizzle"] = {{"per_element", swizzle.per_element}, {"swizzle_len", swizzle.swizzle_len}, {"atom_len", swizzle.atom_len}, {"inner", swizzle.inner}};
+    map["swizzle"] = {{"per_element", swizzle.per_element},
+                      {"swizzle_len", swizzle.swizzle_len},
+                      {"atom_len", swizzle.atom_len},
+                      {"inner", swizzle.inner}};
   }
   return map;
 }
@@ -43,12 +47,18 @@ Json buffer_record(const Program& program, std::size_t id) {
   const Kernel& kernel = *program.kernel;
   const Buffer& buffer = kernel.buffers[id];
   const TileLayout layout = layout_of(buffer);
-  Json json{{"id", id}, {"name", buffer.name}, {"space", keyword(buffer.space)}, {"dtype", name(buffer.dtype)}, {"bits", bits(buffer.dtype)},
+  Json json{{"id", id},
+            {"name", buffer.name},
+            {"space", keyword(buffer.space)},
+            {"dtype", name(buffer.dtype)},
+            {"bits", bits(buffer.dtype)},
             {"shape", buffer.shape}};
   if (buffer.layout) json["layout"] = to_string(*buffer.layout);
   json["map"] = map_of(layout);
   switch (buffer.space) {
-    case Space::global: json["bytes"] = byte_size(buffer); break;
+    case Space::global:
+      json["bytes"] = byte_size(buffer);
+      break;
     case Space::shared:
       json["offset"] = buffer.offset.value_or(0);
       json["bytes"] = byte_size(buffer);
@@ -92,8 +102,12 @@ std::string_view async_of(const Stmt& stmt) {
 Json statement_record(const Kernel& kernel, const Statements& statements, std::size_t id) {
   const Statements::Entry& entry = statements.all()[id];
   const Stmt& stmt = *entry.stmt;
-  Json json{{"id", id}, {"parent", entry.parent ? Json(*entry.parent) : Json(nullptr)}, {"depth", entry.depth}, {"kind", kind_of(stmt)}};
-  if (entry.parent && std::holds_alternative<If>(statements.all()[*entry.parent].stmt->node)) json["branch"] = entry.otherwise ? "else" : "then";
+  Json json{{"id", id},
+            {"parent", entry.parent ? Json(*entry.parent) : Json(nullptr)},
+            {"depth", entry.depth},
+            {"kind", kind_of(stmt)}};
+  if (entry.parent && std::holds_alternative<If>(statements.all()[*entry.parent].stmt->node))
+    json["branch"] = entry.otherwise ? "else" : "then";
   json["op"] = op_name(stmt);
   json["text"] = statement_text(kernel, stmt);
   if (!(stmt.where == Where{})) json["where"] = to_text(stmt.where);
@@ -121,22 +135,26 @@ Json header_record(const Program& program, const Statements& statements, const T
   Json json{{"record", "header"}, {"tmemsim_trace", trace_version}, {"scenario", kernel.name}, {"instance", header.instance}};
   if (!kernel.doc.empty()) json["doc"] = kernel.doc;
   json.update(Json::object({{"files", std::move(files)},
-               {"target", name(kernel.target)},
-               {"profile", header.profile},
-               {"policy", header.policy},
-               {"scheduler", header.scheduler},
-               {"seed", header.seed},
-               {"max_steps", header.max_steps},
-               {"values", header.values},
-               {"launch", {{"warps", launch.warps}, {"cluster", launch.cluster}, {"grid", launch.grid}, {"ctas_per_sm", launch.ctas_per_sm},
-                           {"held_columns", launch.held_columns}}},
-               {"ctas", std::move(ctas)},
-               {"sms", sim::sm_count(launch)},
-               {"tmem", {{"lanes", tcgen05::lanes}, {"columns", tcgen05::columns}}},
-               {"register_rows", program.rows_per_warp},
-               {"shared_bytes", sim::shared_window(kernel)},
-               {"buffers", std::move(buffers)},
-               {"statements", std::move(list)}}));
+                            {"target", name(kernel.target)},
+                            {"profile", header.profile},
+                            {"policy", header.policy},
+                            {"scheduler", header.scheduler},
+                            {"seed", header.seed},
+                            {"max_steps", header.max_steps},
+                            {"values", header.values},
+                            {"launch",
+                             {{"warps", launch.warps},
+                              {"cluster", launch.cluster},
+                              {"grid", launch.grid},
+                              {"ctas_per_sm", launch.ctas_per_sm},
+                              {"held_columns", launch.held_columns}}},
+                            {"ctas", std::move(ctas)},
+                            {"sms", sim::sm_count(launch)},
+                            {"tmem", {{"lanes", tcgen05::lanes}, {"columns", tcgen05::columns}}},
+                            {"register_rows", program.rows_per_warp},
+                            {"shared_bytes", sim::shared_window(kernel)},
+                            {"buffers", std::move(buffers)},
+                            {"statements", std::move(list)}}));
   return json;
 }
 
@@ -163,18 +181,22 @@ void add_extent(std::string& line, const sim::Extent& extent) {
   auto out = std::back_inserter(line);
   switch (extent.space) {
     case Space::tmem:
-      fmt::format_to(out, R"({{"space":"tmem","sm":{},"lanes":[{},{}],"columns":[{},{}])", extent.place, extent.lane_first, extent.lane_last, extent.first, extent.last);
+      fmt::format_to(out, R"({{"space":"tmem","sm":{},"lanes":[{},{}],"columns":[{},{}])", extent.place, extent.lane_first,
+                     extent.lane_last, extent.first, extent.last);
       if (extent.low_half) line += R"(,"half":"low")";
       break;
     case Space::registers:
-      fmt::format_to(out, R"({{"space":"reg","cta":{},"warp":{},"lanes":[{},{}],"rows":[{},{}])", extent.place, extent.warp, extent.lane_first, extent.lane_last,
-                     extent.first, extent.last);
+      fmt::format_to(out, R"({{"space":"reg","cta":{},"warp":{},"lanes":[{},{}],"rows":[{},{}])", extent.place, extent.warp,
+                     extent.lane_first, extent.lane_last, extent.first, extent.last);
       break;
     case Space::shared:
     case Space::global:
-      if (extent.space == Space::shared) fmt::format_to(out, R"({{"space":"shared","cta":{},"bytes":[{},{}])", extent.place, extent.first, extent.last);
-      else fmt::format_to(out, R"({{"space":"global","buffer":{},"bytes":[{},{}])", extent.place, extent.first, extent.last);
-      if (extent.by_thread) fmt::format_to(out, R"(,"lanes":[{},{}],"stride":{})", extent.lane_first, extent.lane_last, extent.stride);
+      if (extent.space == Space::shared)
+        fmt::format_to(out, R"({{"space":"shared","cta":{},"bytes":[{},{}])", extent.place, extent.first, extent.last);
+      else
+        fmt::format_to(out, R"({{"space":"global","buffer":{},"bytes":[{},{}])", extent.place, extent.first, extent.last);
+      if (extent.by_thread)
+        fmt::format_to(out, R"(,"lanes":[{},{}],"stride":{})", extent.lane_first, extent.lane_last, extent.stride);
       break;
   }
   if (!extent.values.empty()) {
@@ -200,7 +222,9 @@ void add_extents(std::string& line, std::string_view key, const std::vector<sim:
 void add_numbers(std::string& line, std::string_view key, const std::vector<std::uint64_t>& numbers) {
   constexpr std::size_t most = 64;
   if (numbers.empty()) return;
-  fmt::format_to(std::back_inserter(line), R"(,"{}":[{}])", key, fmt::join(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(std::min(numbers.size(), most)), ","));
+  fmt::format_to(
+      std::back_inserter(line), R"(,"{}":[{}])", key,
+      fmt::join(numbers.begin(), numbers.begin() + static_cast<std::ptrdiff_t>(std::min(numbers.size(), most)), ","));
 }
 
 void add_barrier(std::string& line, const Kernel& kernel, const sim::BarrierState& barrier) {
@@ -209,21 +233,23 @@ void add_barrier(std::string& line, const Kernel& kernel, const sim::BarrierStat
   const std::string name = json_text(barrier_name(kernel, barrier.kind, barrier.id));
   switch (barrier.kind) {
     case Kind::mbarrier:
-      fmt::format_to(out, R"({{"kind":"mbarrier","cta":{},"id":{},"name":{},"valid":{},"phase":{},"expected":{},"pending":{},"tx":{}}})", barrier.owner, barrier.id, name,
-                     barrier.valid, barrier.phase, barrier.expected, barrier.pending, barrier.tx);
+      fmt::format_to(
+          out, R"({{"kind":"mbarrier","cta":{},"id":{},"name":{},"valid":{},"phase":{},"expected":{},"pending":{},"tx":{}}})",
+          barrier.owner, barrier.id, name, barrier.valid, barrier.phase, barrier.expected, barrier.pending, barrier.tx);
       break;
     case Kind::named:
-      fmt::format_to(out, R"({{"kind":"named","cta":{},"id":{},"name":{},"uses":{},"expected":{},"arrived":{}}})", barrier.owner, barrier.id, name, barrier.phase,
-                     barrier.expected, barrier.expected - barrier.pending);
+      fmt::format_to(out, R"({{"kind":"named","cta":{},"id":{},"name":{},"uses":{},"expected":{},"arrived":{}}})",
+                     barrier.owner, barrier.id, name, barrier.phase, barrier.expected, barrier.expected - barrier.pending);
       break;
     case Kind::cluster:
-      fmt::format_to(out, R"({{"kind":"cluster","cluster":{},"id":0,"name":{},"uses":{},"expected":{},"arrived":{}}})", barrier.owner, name, barrier.phase, barrier.expected,
-                     barrier.expected - barrier.pending);
+      fmt::format_to(out, R"({{"kind":"cluster","cluster":{},"id":0,"name":{},"uses":{},"expected":{},"arrived":{}}})",
+                     barrier.owner, name, barrier.phase, barrier.expected, barrier.expected - barrier.pending);
       break;
   }
 }
 
-template <class List, class Add> void add_list(std::string& line, std::string_view key, const List& list, Add&& add) {
+template <class List, class Add>
+void add_list(std::string& line, std::string_view key, const List& list, Add&& add) {
   if (list.empty()) return;
   fmt::format_to(std::back_inserter(line), R"(,"{}":[)", key);
   bool first = true;
@@ -293,8 +319,10 @@ JsonLines::JsonLines(const Program& program, const TraceHeader& header, Write wr
     const std::string hex = initial_hex(kernel, buffer);
     if (hex.empty()) continue;
     const std::int64_t first = buffer.space == Space::shared ? buffer.offset.value_or(0) : 0;
-    const std::string where = buffer.space == Space::shared ? R"("space":"shared")" : fmt::format(R"("space":"global","buffer":{})", id);
-    write_(fmt::format("{{\"record\":\"memory\",{},\"bytes\":[{},{}],\"values\":\"{}\"}}\n", where, first, first + byte_size(buffer) - 1, hex));
+    const std::string where =
+        buffer.space == Space::shared ? R"("space":"shared")" : fmt::format(R"("space":"global","buffer":{})", id);
+    write_(fmt::format("{{\"record\":\"memory\",{},\"bytes\":[{},{}],\"values\":\"{}\"}}\n", where, first,
+                       first + byte_size(buffer) - 1, hex));
   }
 }
 
@@ -303,8 +331,8 @@ void JsonLines::event(const sim::Event& event) {
   line_.clear();
   auto out = std::back_inserter(line_);
   const Ref& ref = event.ref;
-  fmt::format_to(out, R"({{"record":"event","seq":{},"step":{},"kind":"{}","cta":{},"warp":{},"lanes":{})", event.seq, event.step, name_of(event.kind), ref.cta, ref.warp,
-                 ref.lanes);
+  fmt::format_to(out, R"({{"record":"event","seq":{},"step":{},"kind":"{}","cta":{},"warp":{},"lanes":{})", event.seq,
+                 event.step, name_of(event.kind), ref.cta, ref.warp, ref.lanes);
   if (event.stmt) fmt::format_to(out, R"(,"stmt":{})", statements_.id(event.stmt));
   add_loop(line_, ref.loop);
   if (!event.async.empty()) fmt::format_to(out, R"(,"async":"{}")", event.async);
@@ -314,10 +342,13 @@ void JsonLines::event(const sim::Event& event) {
   add_extents(line_, "writes", event.writes);
   add_numbers(line_, "in_flight_before", event.in_flight_before);
   add_numbers(line_, "in_flight_after", event.in_flight_after);
-  add_list(line_, "sees", event.sees, [&](const sim::Seen& seen) { fmt::format_to(out, R"({{"event":{},"by":"{}"}})", seen.event, name_of(seen.by)); });
-  add_list(line_, "barriers", event.barriers, [&](const sim::BarrierState& barrier) { add_barrier(line_, *program_.kernel, barrier); });
+  add_list(line_, "sees", event.sees,
+           [&](const sim::Seen& seen) { fmt::format_to(out, R"({{"event":{},"by":"{}"}})", seen.event, name_of(seen.by)); });
+  add_list(line_, "barriers", event.barriers,
+           [&](const sim::BarrierState& barrier) { add_barrier(line_, *program_.kernel, barrier); });
   add_list(line_, "allocations", event.allocations, [&](const sim::AllocationChange& change) {
-    fmt::format_to(out, R"({{"sm":{},"cta":{},"base":{},"columns":{},"live":{}}})", change.sm, change.cta, change.base, change.columns, change.live);
+    fmt::format_to(out, R"({{"sm":{},"cta":{},"base":{},"columns":{},"live":{}}})", change.sm, change.cta, change.base,
+                   change.columns, change.live);
   });
   if (!event.text.empty()) line_ += R"(,"text":)" + json_text(event.text);
   line_ += "}\n";
@@ -328,9 +359,14 @@ void JsonLines::finding(const PlacedFinding& placed) {
   const Finding& finding = *placed.finding;
   Json json{{"record", "finding"}, {"id", placed.id}};
   if (placed.event) json["event"] = *placed.event;
-  json.update(Json::object({{"verdict", id(finding.verdict)}, {"severity", name(finding.severity)}, {"message", finding.message}, {"rule", finding.rule},
-               {"section", finding.section}, {"fix", finding.fix}}));
-  if (finding.profile_switch) json["profile_switch"] = {{"name", finding.profile_switch->first}, {"value", finding.profile_switch->second}};
+  json.update(Json::object({{"verdict", id(finding.verdict)},
+                            {"severity", name(finding.severity)},
+                            {"message", finding.message},
+                            {"rule", finding.rule},
+                            {"section", finding.section},
+                            {"fix", finding.fix}}));
+  if (finding.profile_switch)
+    json["profile_switch"] = {{"name", finding.profile_switch->first}, {"value", finding.profile_switch->second}};
   json["count"] = finding.count;
   json["at"] = side_record(statements_, finding.at, placed.at);
   if (finding.other) json["other"] = side_record(statements_, *finding.other, placed.other);
@@ -339,8 +375,9 @@ void JsonLines::finding(const PlacedFinding& placed) {
 }
 
 void JsonLines::end(const TraceEnd& end) {
-  Json json{{"record", "end"}, {"events", end.events}, {"steps", end.steps}, {"ended", name(end.how)}, {"findings", end.findings},
-            {"schedules", end.all_schedules ? "all" : "this one"}, {"left_out", end.left_out}};
+  Json json{{"record", "end"},         {"events", end.events},     {"steps", end.steps},
+            {"ended", name(end.how)},  {"findings", end.findings}, {"schedules", end.all_schedules ? "all" : "this one"},
+            {"left_out", end.left_out}};
   if (!end.reason.empty()) json["reason"] = end.reason;
   write_(dumped(json) + "\n");
 }

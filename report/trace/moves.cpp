@@ -17,13 +17,17 @@ using Visit = std::function<void(const Spot&, const Spot&)>;
 
 constexpr std::int64_t most_named_elements = std::int64_t{1} << 20;  // of a buffer whose elements are named one by one
 
-Spot register_spot(const sim::Event& event, std::int64_t row, std::uint32_t lane, std::int64_t bit = 0, std::int64_t bits = 32) {
+Spot register_spot(const sim::Event& event, std::int64_t row, std::uint32_t lane, std::int64_t bit = 0,
+                   std::int64_t bits = 32) {
   return {Space::registers, event.ref.cta, event.ref.warp, lane, row, bit, bits};
 }
 
-Spot memory_spot(const sim::Extent& extent, std::int64_t byte, std::int64_t bytes) { return {extent.space, extent.place, 0, 0, 0, byte * 8, bytes * 8}; }
+Spot memory_spot(const sim::Extent& extent, std::int64_t byte, std::int64_t bytes) {
+  return {extent.space, extent.place, 0, 0, 0, byte * 8, bytes * 8};
+}
 
-template <class Do> void for_each_lane(std::uint32_t lanes, Do&& act) {
+template <class Do>
+void for_each_lane(std::uint32_t lanes, Do&& act) {
   for (; lanes != 0; lanes &= lanes - 1) act(static_cast<std::uint32_t>(std::countr_zero(lanes)));
 }
 
@@ -32,14 +36,17 @@ const sim::Extent* access_of(const std::vector<sim::Extent>& extents, std::uint3
   for (std::size_t i = extents.size(); i-- > 0;) {
     const sim::Extent& extent = extents[i];
     const bool memory = extent.space == Space::shared || extent.space == Space::global;
-    if (memory && extent.by_thread && extent.lane_first <= lane && lane <= extent.lane_last && extent.last - extent.first + 1 == bytes) return &extent;
+    if (memory && extent.by_thread && extent.lane_first <= lane && lane <= extent.lane_last &&
+        extent.last - extent.first + 1 == bytes)
+      return &extent;
   }
   return nullptr;
 }
 
 class Moves {
  public:
-  Moves(const Program& program, const sim::Event& event, const Visit& visit) : program_(program), event_(event), visit_(visit) {}
+  Moves(const Program& program, const sim::Event& event, const Visit& visit)
+      : program_(program), event_(event), visit_(visit) {}
 
   void operator()(const Load& op) const { memory(op.dst, op.bytes, op.reg_byte, event_.reads, true); }
   void operator()(const Store& op) const { memory(op.src, op.bytes, op.reg_byte, event_.writes, false); }
@@ -49,7 +56,9 @@ class Moves {
     if (!from || from->rows.empty()) return;
     for (std::size_t i = 0; i < op.dst.rows.size(); ++i) {
       const std::size_t source = from->rows.size() == 1 ? 0 : std::min(i, from->rows.size() - 1);
-      for_each_lane(event_.ref.lanes, [&](std::uint32_t lane) { visit_(register_spot(event_, row(*from, source), lane), register_spot(event_, row(op.dst, i), lane)); });
+      for_each_lane(event_.ref.lanes, [&](std::uint32_t lane) {
+        visit_(register_spot(event_, row(*from, source), lane), register_spot(event_, row(op.dst, i), lane));
+      });
     }
   }
 
@@ -64,12 +73,16 @@ class Moves {
     }
   }
 
-  template <class Op> void operator()(const Op&) const {}
+  template <class Op>
+  void operator()(const Op&) const {}
 
  private:
-  std::int64_t row(const Rows& rows, std::size_t i) const { return std::int64_t{program_.first_row[rows.buffer]} + rows.rows[i]; }
+  std::int64_t row(const Rows& rows, std::size_t i) const {
+    return std::int64_t{program_.first_row[rows.buffer]} + rows.rows[i];
+  }
 
-  void memory(const Rows& rows, int bytes, const std::optional<std::uint8_t>& reg_byte, const std::vector<sim::Extent>& extents, bool load) const {
+  void memory(const Rows& rows, int bytes, const std::optional<std::uint8_t>& reg_byte, const std::vector<sim::Extent>& extents,
+              bool load) const {
     const std::int64_t each = std::min(4, bytes);
     for_each_lane(event_.ref.lanes, [&](std::uint32_t lane) {
       const sim::Extent* access = access_of(extents, lane, bytes);
@@ -78,24 +91,37 @@ class Moves {
       for (std::size_t i = 0; i < rows.rows.size() && static_cast<std::int64_t>(i) * 4 < bytes; ++i) {
         const Spot in_register = register_spot(event_, row(rows, i), lane, 8 * reg_byte.value_or(0), 8 * each);
         const Spot in_memory = memory_spot(*access, first + static_cast<std::int64_t>(i) * 4, each);
-        if (load) visit_(in_memory, in_register);
-        else visit_(in_register, in_memory);
+        if (load)
+          visit_(in_memory, in_register);
+        else
+          visit_(in_register, in_memory);
       }
     });
   }
 
-  void cells(Shape shape, bool packed, std::int32_t half, const Rows& rows, const std::vector<sim::Extent>& extents, bool load) const {
-    const auto first = std::find_if(extents.begin(), extents.end(), [](const sim::Extent& extent) { return extent.space == Space::tmem; });
+  void cells(Shape shape, bool packed, std::int32_t half, const Rows& rows, const std::vector<sim::Extent>& extents,
+             bool load) const {
+    const auto first =
+        std::find_if(extents.begin(), extents.end(), [](const sim::Extent& extent) { return extent.space == Space::tmem; });
     if (first == extents.end()) return;
-    const std::int64_t quadrant = first->lane_first / tcgen05::quadrant_lanes * tcgen05::quadrant_lanes, lane = first->lane_first - quadrant;
+    const std::int64_t quadrant = first->lane_first / tcgen05::quadrant_lanes * tcgen05::quadrant_lanes,
+                       lane = first->lane_first - quadrant;
     for (std::size_t i = 0; i < rows.rows.size(); ++i) {
       for (std::uint32_t thread = 0; thread < 32; ++thread) {
         for (int part = 0; part < (packed ? 2 : 1); ++part) {
           const tcgen05::Cell cell = tcgen05::cell(shape, packed, half, static_cast<int>(thread), static_cast<int>(i), part);
           const Spot in_register = register_spot(event_, row(rows, i), thread, 16 * part, packed ? 16 : 32);
-          const Spot in_tmem{Space::tmem, first->place, 0, static_cast<std::uint32_t>(quadrant + (lane + cell.lane + 32) % 32), first->first + cell.column, 0, packed ? 16 : 32};
-          if (load) visit_(in_tmem, in_register);
-          else visit_(in_register, in_tmem);
+          const Spot in_tmem{Space::tmem,
+                             first->place,
+                             0,
+                             static_cast<std::uint32_t>(quadrant + (lane + cell.lane + 32) % 32),
+                             first->first + cell.column,
+                             0,
+                             packed ? 16 : 32};
+          if (load)
+            visit_(in_tmem, in_register);
+          else
+            visit_(in_register, in_tmem);
         }
       }
     }
@@ -113,11 +139,13 @@ bool covers(const sim::Extent& extent, const Spot& spot) {
   if (extent.space == Space::tmem || extent.space == Space::registers) {
     if (extent.space == Space::registers && extent.warp != spot.warp) return false;
     if (extent.low_half && spot.bit >= 16) return false;
-    return extent.lane_first <= spot.lane && spot.lane <= extent.lane_last && extent.first <= spot.row && spot.row <= extent.last;
+    return extent.lane_first <= spot.lane && spot.lane <= extent.lane_last && extent.first <= spot.row &&
+           spot.row <= extent.last;
   }
   const std::int64_t threads = extent.by_thread ? extent.lane_last - extent.lane_first + 1 : 1;
   for (std::int64_t k = 0; k < threads; ++k)
-    if ((extent.first + k * extent.stride) * 8 < spot.bit + spot.bits && spot.bit < (extent.last + k * extent.stride + 1) * 8) return true;
+    if ((extent.first + k * extent.stride) * 8 < spot.bit + spot.bits && spot.bit < (extent.last + k * extent.stride + 1) * 8)
+      return true;
   return false;
 }
 
@@ -139,8 +167,8 @@ std::optional<Spot> carried(const Spot& part, const Spot& whole, const Spot& to)
   return spot;
 }
 
-std::vector<Spot> spots_of(const Program& program, const TmemPlaces& places, BufferId id, std::int64_t element, std::uint32_t cta,
-                           std::optional<std::uint32_t> thread) {
+std::vector<Spot> spots_of(const Program& program, const TmemPlaces& places, BufferId id, std::int64_t element,
+                           std::uint32_t cta, std::optional<std::uint32_t> thread) {
   const Buffer& buffer = program.kernel->buffers[id];
   const std::int64_t width = bits(buffer.dtype);
   std::vector<Spot> spots;
@@ -148,7 +176,8 @@ std::vector<Spot> spots_of(const Program& program, const TmemPlaces& places, Buf
   const auto add_register = [&](std::uint32_t tid, std::int64_t slot) {
     if (tid >= threads) return;
     for (std::int64_t done = 0; done < width; done += 32)
-      spots.push_back({Space::registers, cta, tid / 32, tid % 32, program.first_row[id] + (slot * width + done) / 32, slot * width % 32, std::min<std::int64_t>(32, width)});
+      spots.push_back({Space::registers, cta, tid / 32, tid % 32, program.first_row[id] + (slot * width + done) / 32,
+                       slot * width % 32, std::min<std::int64_t>(32, width)});
   };
   if (buffer.space == tmemsim::Space::local && !buffer.layout) {
     add_register(thread.value_or(0), element);
@@ -158,23 +187,27 @@ std::vector<Spot> spots_of(const Program& program, const TmemPlaces& places, Buf
   for (const Point& point : evaluate_all(layout_of(buffer), element)) {
     switch (buffer.space) {
       case tmemsim::Space::global:
-        if (seen.emplace(0, at(point, Axis::m)).second) spots.push_back({Space::global, id, 0, 0, 0, at(point, Axis::m) * width, width});
+        if (seen.emplace(0, at(point, Axis::m)).second)
+          spots.push_back({Space::global, id, 0, 0, 0, at(point, Axis::m) * width, width});
         break;
       case tmemsim::Space::shared:
-        if (seen.emplace(0, at(point, Axis::m)).second) spots.push_back({Space::shared, cta, 0, 0, 0, buffer.offset.value_or(0) * 8 + at(point, Axis::m) * width, width});
+        if (seen.emplace(0, at(point, Axis::m)).second)
+          spots.push_back({Space::shared, cta, 0, 0, 0, buffer.offset.value_or(0) * 8 + at(point, Axis::m) * width, width});
         break;
       case tmemsim::Space::tmem: {
         const auto base = places.base(id, cta);
         if (!base || !seen.emplace(at(point, Axis::TLane), at(point, Axis::TCol)).second) break;
         const std::int64_t bit = at(point, Axis::TCol) * width;
-        spots.push_back({Space::tmem, places.ctas()[cta].sm, 0, static_cast<std::uint32_t>(at(point, Axis::TLane)), *base + buffer.column + bit / 32, bit % 32,
-                         std::min<std::int64_t>(32, width)});
+        spots.push_back({Space::tmem, places.ctas()[cta].sm, 0, static_cast<std::uint32_t>(at(point, Axis::TLane)),
+                         *base + buffer.column + bit / 32, bit % 32, std::min<std::int64_t>(32, width)});
         break;
       }
       case tmemsim::Space::local: {
-        const std::int64_t tid = at(point, Axis::tx) + at(point, Axis::laneid) + 32 * (at(point, Axis::warpid) + at(point, Axis::wid_in_wg)) +
-                                 128 * at(point, Axis::wgid) + at(point, Axis::tid_in_wg);
-        if (tid >= 0 && seen.emplace(tid, at(point, Axis::m)).second) add_register(static_cast<std::uint32_t>(tid), at(point, Axis::m));
+        const std::int64_t tid = at(point, Axis::tx) + at(point, Axis::laneid) +
+                                 32 * (at(point, Axis::warpid) + at(point, Axis::wid_in_wg)) + 128 * at(point, Axis::wgid) +
+                                 at(point, Axis::tid_in_wg);
+        if (tid >= 0 && seen.emplace(tid, at(point, Axis::m)).second)
+          add_register(static_cast<std::uint32_t>(tid), at(point, Axis::m));
         break;
       }
     }
@@ -235,7 +268,9 @@ std::string PlaceNames::text(const Spot& spot, const TmemPlaces& places) {
       for (std::size_t id = 0; id < kernel.buffers.size(); ++id) {
         const Buffer& buffer = kernel.buffers[id];
         const std::int64_t first = spot.bit - buffer.offset.value_or(0) * 8;
-        if (buffer.space != tmemsim::Space::shared || buffer.dtype == Dtype::mbarrier || first < 0 || first >= byte_size(buffer) * 8) continue;
+        if (buffer.space != tmemsim::Space::shared || buffer.dtype == Dtype::mbarrier || first < 0 ||
+            first >= byte_size(buffer) * 8)
+          continue;
         const std::string index = elements(static_cast<BufferId>(id), 0, first, spot.bits);
         return (index.empty() ? fmt::format("{} byte {}", buffer.name, first / 8) : buffer.name + index) + in_cta;
       }
@@ -256,8 +291,10 @@ std::string PlaceNames::text(const Spot& spot, const TmemPlaces& places) {
         if (kernel.buffers[id].space != tmemsim::Space::tmem) continue;
         for (std::uint32_t cta = 0; cta < places.ctas().size(); ++cta) {
           const auto columns = places.columns(static_cast<BufferId>(id), cta);
-          if (places.ctas()[cta].sm != spot.place || !columns || spot.row < columns->first || spot.row > columns->second) continue;
-          const std::string index = elements(static_cast<BufferId>(id), spot.lane, (spot.row - columns->first) * 32 + spot.bit, spot.bits);
+          if (places.ctas()[cta].sm != spot.place || !columns || spot.row < columns->first || spot.row > columns->second)
+            continue;
+          const std::string index =
+              elements(static_cast<BufferId>(id), spot.lane, (spot.row - columns->first) * 32 + spot.bit, spot.bits);
           if (!index.empty()) return fmt::format("{} ({}{})", text, kernel.buffers[id].name, index);
         }
       }

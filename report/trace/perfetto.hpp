@@ -1,9 +1,9 @@
 // The stream as Chrome trace-event JSON: opens in Perfetto and in chrome://tracing.
 //
-// A process is a CTA, a thread of it a warp; further threads are the tensor core, bulk copies, loads and stores of tensor memory
-// (what completes by itself), and one for each mbarrier, whose slices are its phases. An asynchronous operation is an asynchronous
-// slice from issue to completion; arrows lead from a signal or an issue to the wait that sees it. One process an SM counts the
-// allocated columns. The time axis counts events, one microsecond each: a simulator has no clock.
+// A process is a CTA, a thread of it a warp; further threads are the tensor core, bulk copies, loads and stores of tensor
+// memory (what completes by itself), and one for each mbarrier, whose slices are its phases. An asynchronous operation is an
+// asynchronous slice from issue to completion; arrows lead from a signal or an issue to the wait that sees it. One process an
+// SM counts the allocated columns. The time axis counts events, one microsecond each: a simulator has no clock.
 #pragma once
 
 #include <cstdint>
@@ -32,7 +32,7 @@ class Perfetto : public TraceSink {
     std::uint32_t pid = 0, tid = 0;
     auto operator<=>(const Track&) const = default;
   };
-  struct Waiting {             // a slice of a blocked warp that is still open
+  struct Waiting {  // a slice of a blocked warp that is still open
     Track track;
     std::uint64_t block = 0;
     std::uint32_t lanes = 0;
@@ -56,12 +56,12 @@ class Perfetto : public TraceSink {
   bool first_ = true;
   std::uint64_t last_ = 0, next_arrow_ = 1;
   std::map<Track, bool> named_;
-  std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> barrier_tids_;   // by CTA and byte
+  std::map<std::pair<std::uint32_t, std::int64_t>, std::uint32_t> barrier_tids_;  // by CTA and byte
   std::map<Track, std::int64_t> open_phases_;
   std::vector<Waiting> waiting_;
-  std::unordered_map<std::uint64_t, Track> signals_;   // events that an arrow may start from
-  std::unordered_map<std::uint64_t, std::pair<Track, std::string>> under_way_;   // asynchronous slices that are open
-  std::map<std::uint32_t, std::int64_t> allocated_;    // columns by SM
+  std::unordered_map<std::uint64_t, Track> signals_;                            // events that an arrow may start from
+  std::unordered_map<std::uint64_t, std::pair<Track, std::string>> under_way_;  // asynchronous slices that are open
+  std::map<std::uint32_t, std::int64_t> allocated_;                             // columns by SM
 };
 
 }  // namespace tmemsim::report

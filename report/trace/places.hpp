@@ -29,7 +29,7 @@ class TmemPlaces {
  private:
   const Kernel* kernel_;
   std::vector<sim::CtaPlace> ctas_;
-  std::map<std::uint32_t, std::int64_t> granted_;                            // by CTA: base of its last allocation
+  std::map<std::uint32_t, std::int64_t> granted_;                           // by CTA: base of its last allocation
   std::map<std::pair<std::uint32_t, std::int64_t>, std::int64_t> in_slot_;  // by CTA and byte of the window
 };
 

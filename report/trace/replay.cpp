@@ -13,7 +13,9 @@ using Space = sim::Extent::Space;
 
 constexpr std::size_t cells_of_sm = std::size_t{tcgen05::lanes} * tcgen05::columns;
 
-std::size_t cell_index(std::int64_t lane, std::int64_t column) { return static_cast<std::size_t>(column * tcgen05::lanes + lane); }
+std::size_t cell_index(std::int64_t lane, std::int64_t column) {
+  return static_cast<std::size_t>(column * tcgen05::lanes + lane);
+}
 
 }  // namespace
 
@@ -65,7 +67,8 @@ Replay::Slots* Replay::slots(const sim::Extent& extent) {
 }
 
 // In the order of Extent::values.
-template <class Visit> void Replay::for_each_slot(const sim::Extent& extent, Visit&& visit) {
+template <class Visit>
+void Replay::for_each_slot(const sim::Extent& extent, Visit&& visit) {
   Slots* all = slots(extent);
   if (!all) return;
   std::size_t number = 0;
@@ -107,7 +110,8 @@ void Replay::apply(const sim::Event& event) {
     allocations_[change.sm].push_back({change.cta, change.base, change.columns, event.seq});
     Slots& cells = cells_[change.sm];
     if (cells.empty()) cells.resize(cells_of_sm);
-    std::fill_n(cells.begin() + static_cast<std::ptrdiff_t>(cell_index(0, change.base)), std::size_t{change.columns} * tcgen05::lanes, Slot{});
+    std::fill_n(cells.begin() + static_cast<std::ptrdiff_t>(cell_index(0, change.base)),
+                std::size_t{change.columns} * tcgen05::lanes, Slot{});
   }
   const bool issue = event.kind == Kind::execute && !event.async.empty();
   const bool done = event.kind == Kind::complete;
@@ -115,14 +119,16 @@ void Replay::apply(const sim::Event& event) {
   const auto count = [&](std::uint16_t& counter) { counter = static_cast<std::uint16_t>(std::max(0, counter + step)); };
   if (issue || done) {
     for (const sim::Extent& extent : event.reads) {
-      const bool at_once = extent.space == Space::registers || (extent.space != Space::tmem && extent.by_thread);  // operands, address words
+      const bool at_once =
+          extent.space == Space::registers || (extent.space != Space::tmem && extent.by_thread);  // operands, address words
       if (!at_once) for_each_slot(extent, [&](Slot& slot, std::size_t) { count(slot.reads); });
     }
     for (const sim::Extent& extent : event.writes) for_each_slot(extent, [&](Slot& slot, std::size_t) { count(slot.writes); });
   }
   if (!issue)
     for (const sim::Extent& extent : event.writes) write(extent, done ? event.of.value_or(event.seq) : event.seq);
-  for (const sim::BarrierState& barrier : event.barriers) barriers_[{static_cast<int>(barrier.kind), {barrier.owner, barrier.id}}] = barrier;
+  for (const sim::BarrierState& barrier : event.barriers)
+    barriers_[{static_cast<int>(barrier.kind), {barrier.owner, barrier.id}}] = barrier;
   WarpPosition& position = positions_[{event.ref.cta, event.ref.warp}];
   position.in_flight = event.in_flight_after;
   if (done) return;
@@ -190,7 +196,8 @@ const Replay::WarpPosition* Replay::position(std::uint32_t cta, std::uint32_t wa
 }
 
 std::string_view name(Replay::CellState state) {
-  constexpr std::array<std::string_view, 5> names{"not allocated", "allocated, never written", "valid", "write in flight", "read in flight"};
+  constexpr std::array<std::string_view, 5> names{"not allocated", "allocated, never written", "valid", "write in flight",
+                                                  "read in flight"};
   return names[static_cast<std::size_t>(state)];
 }
 

@@ -27,22 +27,22 @@ class Replay {
 
   // A word of tensor memory or of a register, or a byte of memory.
   struct Item {
-    bool written = false;                    // by an event or, for memory, before the start
+    bool written = false;  // by an event or, for memory, before the start
     std::optional<std::uint32_t> value;
-    std::optional<std::uint64_t> writer;     // seq of the operation that wrote it last (an asynchronous one: of its issue)
+    std::optional<std::uint64_t> writer;  // seq of the operation that wrote it last (an asynchronous one: of its issue)
     std::uint16_t writes_in_flight = 0, reads_in_flight = 0;
   };
   enum class CellState : std::uint8_t { unallocated, never_written, valid, write_in_flight, read_in_flight };
   struct Cell {
     Item item;
     CellState state = CellState::unallocated;
-    std::optional<std::uint32_t> owner;      // CTA that holds the column
+    std::optional<std::uint32_t> owner;  // CTA that holds the column
   };
 
   // All ranges are checked: outside of them nothing has been written.
   Cell cell(std::uint32_t sm, std::int64_t lane, std::int64_t column) const;
   Item reg(std::uint32_t cta, std::uint32_t warp, std::int64_t row, std::uint32_t lane) const;
-  Item shared_byte(std::uint32_t cta, std::int64_t byte) const;   // of the CTA's window
+  Item shared_byte(std::uint32_t cta, std::int64_t byte) const;  // of the CTA's window
   Item global_byte(BufferId buffer, std::int64_t byte) const;
 
   struct Allocation {
@@ -50,10 +50,12 @@ class Replay {
     std::uint64_t event = 0;
   };
   const std::vector<Allocation>& allocations(std::uint32_t sm) const;
-  const std::map<std::pair<int, std::pair<std::uint32_t, std::int64_t>>, sim::BarrierState>& barriers() const { return barriers_; }  // kind, owner, id
+  const std::map<std::pair<int, std::pair<std::uint32_t, std::int64_t>>, sim::BarrierState>& barriers() const {
+    return barriers_;
+  }  // kind, owner, id
 
   struct WarpPosition {
-    const Stmt* stmt = nullptr;              // of the last event
+    const Stmt* stmt = nullptr;  // of the last event
     sim::Event::Kind kind = sim::Event::Kind::execute;
     std::uint32_t lanes = 0, exited = 0;
     std::uint64_t event = 0;
@@ -67,15 +69,16 @@ class Replay {
  private:
   static constexpr std::uint64_t nobody = 0;
   struct Slot {
-    std::uint64_t writer = nobody;           // seq + 1
+    std::uint64_t writer = nobody;  // seq + 1
     std::uint32_t value = 0;
-    std::uint16_t writes = 0, reads = 0;     // in flight
+    std::uint16_t writes = 0, reads = 0;  // in flight
     bool written = false, known = false;
   };
   using Slots = std::vector<Slot>;
 
   Slots* slots(const sim::Extent& extent);
-  template <class Visit> void for_each_slot(const sim::Extent& extent, Visit&& visit);
+  template <class Visit>
+  void for_each_slot(const sim::Extent& extent, Visit&& visit);
   void write(const sim::Extent& extent, std::uint64_t writer);
   void free_columns(const sim::AllocationChange& change);
   static Item item(const Slots* slots, std::size_t index);
@@ -83,9 +86,9 @@ class Replay {
   std::shared_ptr<const Program> program_;
   TmemPlaces places_;
   std::uint64_t applied_ = 0;
-  std::map<std::uint32_t, Slots> cells_;                               // by SM: column * 128 + lane
-  std::map<std::pair<std::uint32_t, std::uint32_t>, Slots> registers_; // by CTA and warp: row * 32 + lane
-  std::map<std::uint32_t, Slots> shared_, global_;                     // by CTA; by buffer
+  std::map<std::uint32_t, Slots> cells_;                                // by SM: column * 128 + lane
+  std::map<std::pair<std::uint32_t, std::uint32_t>, Slots> registers_;  // by CTA and warp: row * 32 + lane
+  std::map<std::uint32_t, Slots> shared_, global_;                      // by CTA; by buffer
   std::shared_ptr<const Slots> initial_window_;
   std::map<std::uint32_t, std::vector<Allocation>> allocations_;
   std::map<std::pair<int, std::pair<std::uint32_t, std::int64_t>>, sim::BarrierState> barriers_;

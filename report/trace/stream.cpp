@@ -14,12 +14,15 @@ namespace {
 
 // The two sides of a pair may have changed places between the notice and the finding.
 bool same_statement(const Ref& a, const Ref* b) { return b && a.path == b->path && a.op == b->op; }
-bool same_instance(const Ref& a, const Ref& b) { return a.op == b.op && a.cta == b.cta && a.warp == b.warp && a.path == b.path && a.loop == b.loop; }
+bool same_instance(const Ref& a, const Ref& b) {
+  return a.op == b.op && a.cta == b.cta && a.warp == b.warp && a.path == b.path && a.loop == b.loop;
+}
 
 // Puts the findings of a run into the stream of the same run.
 class Follower : public sim::Observer {
  public:
-  Follower(const std::vector<Finding>& findings, std::uint64_t max_events, TraceSink& sink) : max_events_(max_events), sink_(sink) {
+  Follower(const std::vector<Finding>& findings, std::uint64_t max_events, TraceSink& sink)
+      : max_events_(max_events), sink_(sink) {
     for (std::size_t i = 0; i < findings.size(); ++i) {
       PlacedFinding placed;
       placed.id = i;
@@ -41,13 +44,16 @@ class Follower : public sim::Observer {
   }
 
   void noticed(const sim::Noticed& noticed) override {
-    place([&](const PlacedFinding& placed) {
-      const Finding& finding = *placed.finding;
-      if (finding.verdict != noticed.verdict || (finding.other && placed.other.event && placed.at.event)) return false;
-      const Ref* other = finding.other ? &*finding.other : nullptr;
-      const bool as_it_is = same_statement(finding.at, noticed.at) && (other ? same_statement(*other, noticed.other) : !noticed.other);
-      return as_it_is || (other && same_statement(finding.at, noticed.other) && same_statement(*other, noticed.at));
-    }, noticed.event);
+    place(
+        [&](const PlacedFinding& placed) {
+          const Finding& finding = *placed.finding;
+          if (finding.verdict != noticed.verdict || (finding.other && placed.other.event && placed.at.event)) return false;
+          const Ref* other = finding.other ? &*finding.other : nullptr;
+          const bool as_it_is =
+              same_statement(finding.at, noticed.at) && (other ? same_statement(*other, noticed.other) : !noticed.other);
+          return as_it_is || (other && same_statement(finding.at, noticed.other) && same_statement(*other, noticed.at));
+        },
+        noticed.event);
   }
 
   bool wants_values() const override { return sink_.wants_values(); }
@@ -65,7 +71,8 @@ class Follower : public sim::Observer {
   }
 
  private:
-  template <class Fits> void place(Fits&& fits, std::optional<std::uint64_t> event) {
+  template <class Fits>
+  void place(Fits&& fits, std::optional<std::uint64_t> event) {
     for (std::size_t i = 0; i < waiting_.size();) {
       if (!fits(waiting_[i])) {
         ++i;
@@ -78,7 +85,8 @@ class Follower : public sim::Observer {
   }
 
   static void note(PlacedFinding::Side& side, const Ref& ref, const sim::Event& event) {
-    const bool runs = event.kind == sim::Event::Kind::execute || event.kind == sim::Event::Kind::block || event.kind == sim::Event::Kind::control;
+    const bool runs = event.kind == sim::Event::Kind::execute || event.kind == sim::Event::Kind::block ||
+                      event.kind == sim::Event::Kind::control;
     if (!runs || !same_instance(ref, event.ref)) return;
     side.stmt = event.stmt;
     side.event = event.seq;
@@ -92,7 +100,8 @@ class Follower : public sim::Observer {
 TraceEnd::How how_it_ended(const Launch& launch, const sim::Outcome& outcome, std::uint64_t exited_threads) {
   const auto is_limit = [](const Finding& finding) { return finding.verdict == Verdict::step_limit; };
   if (std::any_of(outcome.findings.begin(), outcome.findings.end(), is_limit)) return TraceEnd::How::step_limit;
-  return exited_threads == std::uint64_t{cta_count(launch)} * launch.warps * 32 ? TraceEnd::How::complete : TraceEnd::How::stopped;
+  return exited_threads == std::uint64_t{cta_count(launch)} * launch.warps * 32 ? TraceEnd::How::complete
+                                                                                : TraceEnd::How::stopped;
 }
 
 }  // namespace
@@ -142,7 +151,8 @@ std::string barrier_name(const Kernel& kernel, sim::BarrierState::Kind kind, std
   if (kind == sim::BarrierState::Kind::cluster) return "the cluster barrier";
   for (const Buffer& buffer : kernel.buffers) {
     const std::int64_t first = buffer.offset.value_or(0);
-    if (buffer.space != Space::shared || buffer.dtype != Dtype::mbarrier || id < first || id >= first + byte_size(buffer)) continue;
+    if (buffer.space != Space::shared || buffer.dtype != Dtype::mbarrier || id < first || id >= first + byte_size(buffer))
+      continue;
     return element_count(buffer) == 1 ? buffer.name : fmt::format("{}[{}]", buffer.name, (id - first) / object_bytes);
   }
   return fmt::format("mbarrier at byte {}", id);
@@ -150,10 +160,14 @@ std::string barrier_name(const Kernel& kernel, sim::BarrierState::Kind kind, std
 
 std::string_view name(TraceEnd::How how) {
   switch (how) {
-    case TraceEnd::How::complete: return "complete";
-    case TraceEnd::How::stopped: return "stopped";
-    case TraceEnd::How::step_limit: return "step-limit";
-    case TraceEnd::How::error: return "error";
+    case TraceEnd::How::complete:
+      return "complete";
+    case TraceEnd::How::stopped:
+      return "stopped";
+    case TraceEnd::How::step_limit:
+      return "step-limit";
+    case TraceEnd::How::error:
+      return "error";
   }
   return "";
 }
@@ -173,9 +187,7 @@ TraceEnd stream_trace(const Program& program, const sim::Options& options, std::
     end.steps = outcome.steps;
     end.all_schedules = outcome.all_schedules;
     follower.finish(end);
-  } catch (const std::bad_alloc&) {
-    throw;
-  } catch (const std::exception& error) {
+  } catch (const std::bad_alloc&) { throw; } catch (const std::exception& error) {
     end.how = TraceEnd::How::error;
     end.reason = error.what();
     follower.finish(end);

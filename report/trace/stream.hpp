@@ -35,7 +35,7 @@ class Statements {
   std::unordered_map<const Stmt*, std::size_t> ids_;
 };
 
-std::string_view op_name(const Stmt& stmt);  // PTX name; tile primitive; for, while, if, delay
+std::string_view op_name(const Stmt& stmt);                          // PTX name; tile primitive; for, while, if, delay
 std::string statement_text(const Kernel& kernel, const Stmt& stmt);  // one line, without label and threads
 
 // "full[0]", "mbarrier at byte 8", "barrier 1", "the cluster barrier".
@@ -56,11 +56,11 @@ struct PlacedFinding {
 
 struct TraceEnd {
   enum class How : std::uint8_t { complete, stopped, step_limit, error };
-  How how = How::complete;             // stopped: threads are left that never came to their end
+  How how = How::complete;  // stopped: threads are left that never came to their end
   std::uint64_t events = 0, left_out = 0, steps = 0;
   std::size_t findings = 0;
   bool all_schedules = false;
-  std::string reason;                  // of an error
+  std::string reason;  // of an error
 };
 std::string_view name(TraceEnd::How how);
 

@@ -37,14 +37,17 @@ std::string bytes_text(const Program& program, const sim::Extent& extent) {
     name = kernel.buffers[extent.place].name;
   } else {
     for (const Buffer& buffer : kernel.buffers) {
-      if (buffer.space != tmemsim::Space::shared || first < buffer.offset.value_or(0) || last >= buffer.offset.value_or(0) + byte_size(buffer)) continue;
+      if (buffer.space != tmemsim::Space::shared || first < buffer.offset.value_or(0) ||
+          last >= buffer.offset.value_or(0) + byte_size(buffer))
+        continue;
       name = buffer.name;
       base = buffer.offset.value_or(0);
       break;
     }
   }
   std::string text = fmt::format("{}[{}", name, range("byte", first - base, last - base));
-  if (extent.by_thread && extent.lane_last > extent.lane_first && extent.stride != 0 && extent.last - extent.first + 1 != std::abs(extent.stride))
+  if (extent.by_thread && extent.lane_last > extent.lane_first && extent.stride != 0 &&
+      extent.last - extent.first + 1 != std::abs(extent.stride))
     text += fmt::format(", {} every {}", extent.last - extent.first + 1, std::abs(extent.stride));
   return text + "]";
 }
@@ -84,21 +87,28 @@ std::string seen_text(const std::vector<sim::Seen>& seen) {
 
 bool touches_cell(const std::vector<sim::Extent>& extents, std::int64_t lane, std::int64_t column) {
   return std::any_of(extents.begin(), extents.end(), [&](const sim::Extent& extent) {
-    return extent.space == Space::tmem && extent.lane_first <= lane && lane <= extent.lane_last && extent.first <= column && column <= extent.last;
+    return extent.space == Space::tmem && extent.lane_first <= lane && lane <= extent.lane_last && extent.first <= column &&
+           column <= extent.last;
   });
 }
 
 bool touches_buffer(const std::vector<sim::Extent>& extents, const Program& program, const TmemPlaces& places, BufferId id) {
   const Buffer& buffer = program.kernel->buffers[id];
-  const auto meets = [](std::int64_t a, std::int64_t b, std::int64_t first, std::int64_t size) { return a < first + size && first <= b; };
+  const auto meets = [](std::int64_t a, std::int64_t b, std::int64_t first, std::int64_t size) {
+    return a < first + size && first <= b;
+  };
   return std::any_of(extents.begin(), extents.end(), [&](const sim::Extent& extent) {
     const auto [first, last] = sim::hull(extent);
     switch (extent.space) {
-      case Space::tmem: return buffer.space == tmemsim::Space::tmem && places.meets(id, extent.place, extent.first, extent.last);
+      case Space::tmem:
+        return buffer.space == tmemsim::Space::tmem && places.meets(id, extent.place, extent.first, extent.last);
       case Space::registers:
-        return buffer.space == tmemsim::Space::local && meets(extent.first, extent.last, program.first_row[id], register_count(buffer));
-      case Space::shared: return buffer.space == tmemsim::Space::shared && meets(first, last, buffer.offset.value_or(0), byte_size(buffer));
-      case Space::global: return buffer.space == tmemsim::Space::global && extent.place == id;
+        return buffer.space == tmemsim::Space::local &&
+               meets(extent.first, extent.last, program.first_row[id], register_count(buffer));
+      case Space::shared:
+        return buffer.space == tmemsim::Space::shared && meets(first, last, buffer.offset.value_or(0), byte_size(buffer));
+      case Space::global:
+        return buffer.space == tmemsim::Space::global && extent.place == id;
     }
     return false;
   });
@@ -109,11 +119,17 @@ bool touches_buffer(const std::vector<sim::Extent>& extents, const Program& prog
 std::string extent_text(const Program& program, const sim::Extent& extent) {
   switch (extent.space) {
     case Space::tmem:
-      return fmt::format("tmem[{}{}, {}]{}", program.kernel->launch.ctas_per_sm > 1 || cta_count(program.kernel->launch) > 1 ? fmt::format("SM {}, ", extent.place) : "",
-                         range("lane", extent.lane_first, extent.lane_last), range("column", extent.first, extent.last), extent.low_half ? " (low halves)" : "");
-    case Space::registers: return rows_text(program, extent.first, extent.last);
+      return fmt::format("tmem[{}{}, {}]{}",
+                         program.kernel->launch.ctas_per_sm > 1 || cta_count(program.kernel->launch) > 1
+                             ? fmt::format("SM {}, ", extent.place)
+                             : "",
+                         range("lane", extent.lane_first, extent.lane_last), range("column", extent.first, extent.last),
+                         extent.low_half ? " (low halves)" : "");
+    case Space::registers:
+      return rows_text(program, extent.first, extent.last);
     case Space::shared:
-    case Space::global: return bytes_text(program, extent);
+    case Space::global:
+      return bytes_text(program, extent);
   }
   return {};
 }
@@ -125,17 +141,20 @@ std::string event_line(const Program& program, const sim::Event& event) {
   if (ref.lanes != 0 && ref.lanes != ~0u) what += fmt::format(" lanes {}", lanes_text(ref.lanes));
   for (const auto& [variable, value] : ref.loop) what += fmt::format(" {}={}", variable, value);
   if (event.of) what += fmt::format(" of #{}", *event.of);
-  std::string line = fmt::format("{:>6} {:>6}  {:<3} {:<4} {:<9} {:>4}  {:<26}", event.seq, event.step, ref.cta, ref.warp, verb(event.kind),
-                                 ref.at.line > 0 ? std::to_string(ref.at.line) : "", what);
+  std::string line = fmt::format("{:>6} {:>6}  {:<3} {:<4} {:<9} {:>4}  {:<26}", event.seq, event.step, ref.cta, ref.warp,
+                                 verb(event.kind), ref.at.line > 0 ? std::to_string(ref.at.line) : "", what);
   line += extents_text(program, "reads", event.reads);
-  line += extents_text(program, event.kind == sim::Event::Kind::execute && !event.async.empty() ? "will write" : "writes", event.writes);
+  line += extents_text(program, event.kind == sim::Event::Kind::execute && !event.async.empty() ? "will write" : "writes",
+                       event.writes);
   if (event.in_flight_before != event.in_flight_after)
     line += fmt::format("  in flight {}", event.in_flight_after.empty() ? "nothing" : numbers(event.in_flight_after));
   line += seen_text(event.sees);
   for (const sim::BarrierState& barrier : event.barriers) {
     const std::string name = barrier_name(*program.kernel, barrier.kind, barrier.id);
     if (barrier.kind != sim::BarrierState::Kind::mbarrier) continue;
-    line += barrier.valid ? fmt::format("  {}: phase {}, {} of {} arrivals pending", name, barrier.phase, barrier.pending, barrier.expected) : fmt::format("  {}: no object", name);
+    line += barrier.valid ? fmt::format("  {}: phase {}, {} of {} arrivals pending", name, barrier.phase, barrier.pending,
+                                        barrier.expected)
+                          : fmt::format("  {}: no object", name);
     if (barrier.tx != 0) line += fmt::format(", {} bytes expected", barrier.tx);
   }
   if (!event.text.empty()) line += fmt::format("  {}", event.text);
@@ -149,8 +168,12 @@ bool passes(const TraceFilter& filter, const Program& program, const TmemPlaces&
   if (filter.cta && ref.cta != *filter.cta) return false;
   if (filter.warp && ref.warp != *filter.warp) return false;
   if (filter.thread && (ref.warp != *filter.thread / 32 || !(ref.lanes >> (*filter.thread % 32) & 1u))) return false;
-  if (filter.cell && !touches_cell(event.reads, filter.cell->first, filter.cell->second) && !touches_cell(event.writes, filter.cell->first, filter.cell->second)) return false;
-  if (filter.buffer && !touches_buffer(event.reads, program, places, *filter.buffer) && !touches_buffer(event.writes, program, places, *filter.buffer)) return false;
+  if (filter.cell && !touches_cell(event.reads, filter.cell->first, filter.cell->second) &&
+      !touches_cell(event.writes, filter.cell->first, filter.cell->second))
+    return false;
+  if (filter.buffer && !touches_buffer(event.reads, program, places, *filter.buffer) &&
+      !touches_buffer(event.writes, program, places, *filter.buffer))
+    return false;
   return true;
 }
 
@@ -161,15 +184,20 @@ TraceText::TraceText(const Program& program, TraceFilter filter, Write write)
 
 void TraceText::event(const sim::Event& event) {
   places_.follow(event);
-  if (passes(filter_, program_, places_, event)) write_(event_line(program_, event) + "\n");
-  else ++hidden_;
+  if (passes(filter_, program_, places_, event))
+    write_(event_line(program_, event) + "\n");
+  else
+    ++hidden_;
 }
 
 void TraceText::finding(const PlacedFinding& placed) {
   const Finding& finding = *placed.finding;
   std::string other;
-  if (finding.other) other = fmt::format("; the other one: {}{}", describe(*finding.other), placed.other.event ? fmt::format(", #{}", *placed.other.event) : "");
-  write_(fmt::format("{:>13}  {} {}: {}: {}{}\n", "!!", name(finding.severity), id(finding.verdict), describe(finding.at), finding.message, other));
+  if (finding.other)
+    other = fmt::format("; the other one: {}{}", describe(*finding.other),
+                        placed.other.event ? fmt::format(", #{}", *placed.other.event) : "");
+  write_(fmt::format("{:>13}  {} {}: {}: {}{}\n", "!!", name(finding.severity), id(finding.verdict), describe(finding.at),
+                     finding.message, other));
 }
 
 void TraceText::end(const TraceEnd& end) {
@@ -177,10 +205,17 @@ void TraceText::end(const TraceEnd& end) {
   if (hidden_ > 0) line += fmt::format(", {} of them hidden by the filters", hidden_);
   if (end.left_out > 0) line += fmt::format("; {} more are left out (--max-events)", end.left_out);
   switch (end.how) {
-    case TraceEnd::How::complete: break;
-    case TraceEnd::How::stopped: line += "; the run stopped: threads are left that never came to their end"; break;
-    case TraceEnd::How::step_limit: line += "; the run stopped at the step limit"; break;
-    case TraceEnd::How::error: line += "; the run broke off with an error"; break;
+    case TraceEnd::How::complete:
+      break;
+    case TraceEnd::How::stopped:
+      line += "; the run stopped: threads are left that never came to their end";
+      break;
+    case TraceEnd::How::step_limit:
+      line += "; the run stopped at the step limit";
+      break;
+    case TraceEnd::How::error:
+      line += "; the run broke off with an error";
+      break;
   }
   if (end.findings > 0) line += fmt::format("; {} finding{}", end.findings, end.findings == 1 ? "" : "s");
   write_(line + "\n");

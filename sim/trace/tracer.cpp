@@ -12,7 +12,8 @@ constexpr std::uint64_t unsent = ~std::uint64_t{0};
 constexpr std::size_t most_marks = 4096;  // of one list: arrivals of a phase, loads without a wait
 
 // Calls visit(first, last) for each run of neighbouring lanes.
-template <class Visit> void for_each_run(std::uint32_t lanes, Visit&& visit) {
+template <class Visit>
+void for_each_run(std::uint32_t lanes, Visit&& visit) {
   while (lanes != 0) {
     const int first = std::countr_zero(lanes), count = std::countr_one(lanes >> first);
     visit(first, first + count - 1);
@@ -35,15 +36,18 @@ std::vector<std::uint32_t> values_of(const Machine& machine, const Extent& exten
     case Extent::Space::registers: {
       const RegisterFile& registers = machine.ctas[extent.place].warps[extent.warp].registers;
       for (std::int64_t row = extent.first; row <= extent.last; ++row)
-        for (std::int64_t lane = extent.lane_first; lane <= extent.lane_last; ++lane) values.push_back(registers.row(static_cast<std::size_t>(row))[lane]);
+        for (std::int64_t lane = extent.lane_first; lane <= extent.lane_last; ++lane)
+          values.push_back(registers.row(static_cast<std::size_t>(row))[lane]);
       return values;
     }
     case Extent::Space::shared:
     case Extent::Space::global: {
-      const ByteMemory& memory = extent.space == Extent::Space::shared ? machine.ctas[extent.place].shared : machine.global[extent.place];
+      const ByteMemory& memory =
+          extent.space == Extent::Space::shared ? machine.ctas[extent.place].shared : machine.global[extent.place];
       const std::int64_t threads = extent.by_thread ? extent.lane_last - extent.lane_first + 1 : 1;
       for (std::int64_t k = 0; k < threads; ++k)
-        for (std::int64_t byte = extent.first + k * extent.stride; byte <= extent.last + k * extent.stride; ++byte) values.push_back(memory.data()[byte]);
+        for (std::int64_t byte = extent.first + k * extent.stride; byte <= extent.last + k * extent.stride; ++byte)
+          values.push_back(memory.data()[byte]);
       return values;
     }
   }
@@ -73,8 +77,8 @@ void note_register(std::vector<Extent>& list, std::uint32_t cta, std::uint32_t w
   });
 }
 
-void note_bytes(std::vector<Extent>& list, Extent::Space space, std::uint32_t place, const std::array<std::int64_t, 32>& first, std::uint32_t lanes,
-                std::int64_t count) {
+void note_bytes(std::vector<Extent>& list, Extent::Space space, std::uint32_t place, const std::array<std::int64_t, 32>& first,
+                std::uint32_t lanes, std::int64_t count) {
   for_each_run(lanes, [&](int from, int to) {
     for (int lane = from; lane <= to;) {
       const auto at = [&](int l) { return first[static_cast<std::size_t>(l)]; };
@@ -336,7 +340,8 @@ void Tracer::allocate(std::uint32_t sm, std::uint32_t cta, std::uint32_t base, s
 }
 
 void Tracer::see_dealloc(std::uint32_t sm) {
-  if (const auto found = last_dealloc_.find(sm); found != last_dealloc_.end()) open_.back()->sees.emplace_back(found->second, Seen::By::dealloc);
+  if (const auto found = last_dealloc_.find(sm); found != last_dealloc_.end())
+    open_.back()->sees.emplace_back(found->second, Seen::By::dealloc);
 }
 
 void Tracer::notice(const Candidate& candidate) {
@@ -344,7 +349,8 @@ void Tracer::notice(const Candidate& candidate) {
     open_.back()->notices.push_back({candidate.verdict, candidate.at, candidate.other, candidate.message});
     return;
   }
-  observer_.noticed({next_ == 0 ? std::nullopt : std::optional(next_ - 1), candidate.verdict, &candidate.at, candidate.other ? &*candidate.other : nullptr, candidate.message});
+  observer_.noticed({next_ == 0 ? std::nullopt : std::optional(next_ - 1), candidate.verdict, &candidate.at,
+                     candidate.other ? &*candidate.other : nullptr, candidate.message});
 }
 
 }  // namespace tmemsim::sim

@@ -76,7 +76,8 @@ std::string problem_of(const Json& trace) {
       if (one.at("dur") < 0) return "negative duration";
       slices[thread].push_back({ts, ts + one.at("dur").get<double>()});
     }
-    if (phase == "b" && !async.emplace(std::pair(one.at("cat").get<std::string>(), one.at("id").get<int>()), ts).second) return "an id twice: " + one.dump();
+    if (phase == "b" && !async.emplace(std::pair(one.at("cat").get<std::string>(), one.at("id").get<int>()), ts).second)
+      return "an id twice: " + one.dump();
     if (phase == "e") {
       const auto begun = async.find({one.at("cat").get<std::string>(), one.at("id").get<int>()});
       if (begun == async.end()) return "an asynchronous end without a begin: " + one.dump();
@@ -106,7 +107,8 @@ std::string problem_of(const Json& trace) {
     if (!inside(start) || !inside(end)) return "an arrow hangs in the air: " + start.dump() + end.dump();
   }
   for (const Thread& thread : used)
-    if (!named_processes.count(thread.first) || (thread.second != 0 && !named_threads.count(thread))) return "a track without a name";
+    if (!named_processes.count(thread.first) || (thread.second != 0 && !named_threads.count(thread)))
+      return "a track without a name";
   return "";
 }
 
@@ -164,11 +166,11 @@ TEST_CASE("Chrome trace events keep the rules of the format") {
         try {
           const Json trace = Json::parse(perfetto(lowered(scenario), options));
           CHECK(problem_of(trace) == "");
-          arrows += static_cast<std::size_t>(std::count_if(trace.at("traceEvents").begin(), trace.at("traceEvents").end(), [](const Json& one) { return one.at("ph") == "s"; }));
+          arrows += static_cast<std::size_t>(std::count_if(trace.at("traceEvents").begin(), trace.at("traceEvents").end(),
+                                                           [](const Json& one) { return one.at("ph") == "s"; }));
           ++traces;
         } catch (const Unsupported&) {
-        } catch (const lower::Refused&) {
-        }
+        } catch (const lower::Refused&) {}
       }
     }
   }
@@ -206,6 +208,18 @@ TEST_CASE("The history of an element: store, load, copies, and where they end") 
   CHECK(has(text, "moves the copy in R.r[2] of thread 5 to out[5]"));
   CHECK(has(text, "At the end copies stand in R.r[2] of thread 5; out[5]"));
   CHECK_FALSE(has(text, "thread 6"));
+}
+
+TEST_CASE("A store takes its registers when it is issued, whatever they hold when it is complete") {
+  std::string text = early;
+  text.insert(text.find("  st dst=out"),
+              "  again: tcgen05.st shape=32x32b num=1 dst={base: word(slot, 0), lane: 0, col: 9} src=R.r[2]\n  mov dst=R.r[2] "
+              "a=3\n  tcgen05.wait::st\n");
+  const std::string history = watch(program_of(text), "acc[5, 0]");
+  INFO(history);
+  CHECK(has(history, "overwrites the copy in R.r[2] of thread 5"));
+  CHECK(has(history, "lane 5, column 9 holds a copy"));
+  CHECK(has(history, "At the end copies stand in lane 5, column 9."));
 }
 
 TEST_CASE("An element that is not there is refused") {
@@ -265,9 +279,38 @@ TEST_CASE("The stepper goes forwards and backwards and knows states") {
 
 TEST_CASE("The stepper answers anything without a crash") {
   Session session(early);
-  for (const char* line : {"", "   ", "print", "print cell", "print cell ,", "print cell 99999999999999,1", "print reg", "print reg R", "print reg R.r[0]", "print acc[", "step -1", "step warp",
-                           "step warp 9", "back", "back 99999999999999999999", "goto", "goto x", "continue to", "continue to write", "who", "who wrote", "cta", "cta 5", "]][[", "\x01\xff",
-                           "print barrier zzz", "print reg R.r[0:4] warp 0", "print reg R.r[0:4] warp 7", "list", "help", "findings", "# remark"}) {
+  for (const char* line : {"",
+                           "   ",
+                           "print",
+                           "print cell",
+                           "print cell ,",
+                           "print cell 99999999999999,1",
+                           "print reg",
+                           "print reg R",
+                           "print reg R.r[0]",
+                           "print acc[",
+                           "step -1",
+                           "step warp",
+                           "step warp 9",
+                           "back",
+                           "back 99999999999999999999",
+                           "goto",
+                           "goto x",
+                           "continue to",
+                           "continue to write",
+                           "who",
+                           "who wrote",
+                           "cta",
+                           "cta 5",
+                           "]][[",
+                           "\x01\xff",
+                           "print barrier zzz",
+                           "print reg R.r[0:4] warp 0",
+                           "print reg R.r[0:4] warp 7",
+                           "list",
+                           "help",
+                           "findings",
+                           "# remark"}) {
     INFO(line);
     CHECK_NOTHROW(session(line));
   }

@@ -29,12 +29,14 @@ Program lowered(const Scenario& scenario) {
   return decode(std::make_shared<const Kernel>(std::move(kernel)));
 }
 
-std::vector<Json> records(const Program& program, const sim::Options& options = {}, bool values = true, std::uint64_t most = ~std::uint64_t{0}) {
+std::vector<Json> records(const Program& program, const sim::Options& options = {}, bool values = true,
+                          std::uint64_t most = ~std::uint64_t{0}) {
   std::vector<Json> list;
-  report::JsonLines lines(program, {"k", "strict", "late", "round-robin", 0, options.max_steps, values}, [&](std::string_view text) {
-    REQUIRE(text.back() == '\n');
-    list.push_back(Json::parse(text));
-  });
+  report::JsonLines lines(program, {"k", "strict", "late", "round-robin", 0, options.max_steps, values},
+                          [&](std::string_view text) {
+                            REQUIRE(text.back() == '\n');
+                            list.push_back(Json::parse(text));
+                          });
   report::stream_trace(program, options, most, lines);
   return list;
 }
@@ -129,9 +131,7 @@ TEST_CASE("Every record of every small scenario fits the schema") {
         options.max_steps = 3000;
         try {
           list = records(lowered(scenario), options);
-        } catch (const Unsupported&) {
-          continue;
-        } catch (const lower::Refused&) {
+        } catch (const Unsupported&) { continue; } catch (const lower::Refused&) {
           continue;
         }
         for (const Json& one : list) {
@@ -148,7 +148,8 @@ TEST_CASE("Every record of every small scenario fits the schema") {
 
 TEST_CASE("The schema notices what is not in it") {
   const JsonSchema fits = schema();
-  Json end{{"record", "end"}, {"events", 1}, {"left_out", 0}, {"steps", 1}, {"ended", "complete"}, {"findings", 0}, {"schedules", "all"}};
+  Json end{{"record", "end"},     {"events", 1},   {"left_out", 0},     {"steps", 1},
+           {"ended", "complete"}, {"findings", 0}, {"schedules", "all"}};
   CHECK(fits.problem(end).empty());
   Json other = end;
   other["ended"] = "well";
@@ -167,9 +168,11 @@ TEST_CASE("A store and a load: issue, completion, what the waits see, values") {
     options.policy = policy;
     const auto events = of_kind(records(program_of(stores), options), "event");
     const auto find = [&](const char* kind, const char* async) {
-      return *std::find_if(events.begin(), events.end(), [&](const Json& one) { return one.at("kind") == kind && one.value("async", "") == async; });
+      return *std::find_if(events.begin(), events.end(),
+                           [&](const Json& one) { return one.at("kind") == kind && one.value("async", "") == async; });
     };
-    const Json st = find("execute", "st"), st_done = find("complete", "st"), ld = find("execute", "ld"), ld_done = find("complete", "ld");
+    const Json st = find("execute", "st"), st_done = find("complete", "st"), ld = find("execute", "ld"),
+               ld_done = find("complete", "ld");
     CHECK(st.at("writes") == Json::parse(R"([{"space":"tmem","sm":0,"lanes":[0,31],"columns":[5,5]}])"));
     CHECK(st_done.at("of") == st.at("seq"));
     std::string words;
@@ -200,7 +203,8 @@ launch warps=2
 program {
   barrier.sync
 }
-)")), "event");
+)")),
+                              "event");
   REQUIRE(events.size() >= 3);
   CHECK(events[0].at("kind") == "block");
   CHECK(events[0].at("warp") == 0);
@@ -225,7 +229,8 @@ program {
   @warp 0 lane 0  mbarrier.arrive bar=bar[0]
   @warp 1 lane 0  mbarrier.try_wait bar=bar[0] parity=0
 }
-)")), "event");
+)")),
+                              "event");
   std::uint64_t arrival = 0;
   bool waited = false;
   std::vector<int> phases;
@@ -236,7 +241,8 @@ program {
       phases.push_back(barrier.at("phase"));
       if (barrier.at("phase") == 1 && arrival == 0) arrival = one.at("seq");
     }
-    if (one.at("kind") == "execute" && one.at("warp") == 1 && one.contains("sees") && one.at("sees")[0].at("event") == arrival) waited = true;
+    if (one.at("kind") == "execute" && one.at("warp") == 1 && one.contains("sees") && one.at("sees")[0].at("event") == arrival)
+      waited = true;
   }
   REQUIRE(phases.size() >= 3);
   CHECK(phases.front() == 0);
@@ -265,13 +271,16 @@ TEST_CASE("A deadlock, the step limit and an error still give the trace up to th
 
   sim::Options few;
   few.max_steps = 100;
-  const auto limit = records(program_of("kernel k\nlaunch warps=1\nbuffer R: local u32 [1]\nprogram {\n  mov dst=R.r[0] a=1\n  while R.r[0] { mov dst=R.r[0] a=1 }\n}\n"), few);
+  const auto limit = records(program_of("kernel k\nlaunch warps=1\nbuffer R: local u32 [1]\nprogram {\n  mov dst=R.r[0] a=1\n  "
+                                        "while R.r[0] { mov dst=R.r[0] a=1 }\n}\n"),
+                             few);
   check_consistent(limit);
   CHECK(limit.back().at("ended") == "step-limit");
   CHECK(of_kind(limit, "event").size() > 50);
 
   std::vector<Json> list;
-  const Program divides = program_of("kernel k\nlaunch warps=1\nbuffer R: local u32 [1]\nprogram {\n  mov dst=R.r[0] a=0\n  mov dst=R.r[0] a=1/R.r[0]\n}\n");
+  const Program divides = program_of(
+      "kernel k\nlaunch warps=1\nbuffer R: local u32 [1]\nprogram {\n  mov dst=R.r[0] a=0\n  mov dst=R.r[0] a=1/R.r[0]\n}\n");
   report::JsonLines lines(divides, {}, [&](std::string_view line) { list.push_back(Json::parse(line)); });
   CHECK_THROWS_AS(report::stream_trace(divides, {}, 100, lines), InputError);
   CHECK(list.back().at("ended") == "error");
@@ -300,7 +309,8 @@ TEST_CASE("Names with quotes, control characters and broken UTF-8 are escaped") 
 
 // Replay and the simulator agree on every cell, register and byte at the end.
 TEST_CASE("What the events say is what the simulator leaves") {
-  for (const char* name : {"scenarios/seeds/tmem_roundtrip_f16.yaml", "scenarios/seeds/smem_roundtrip_f32.yaml", "scenarios/lessons/pack.yaml", "scenarios/lessons/cosine_matrix.yaml"}) {
+  for (const char* name : {"scenarios/seeds/tmem_roundtrip_f16.yaml", "scenarios/seeds/smem_roundtrip_f32.yaml",
+                           "scenarios/lessons/pack.yaml", "scenarios/lessons/cosine_matrix.yaml"}) {
     INFO(name);
     const Scenario scenario = load_scenarios((fs::path(source_dir) / name).string()).front();
     const auto program = std::make_shared<const Program>(lowered(scenario));
@@ -338,7 +348,8 @@ TEST_CASE("What the events say is what the simulator leaves") {
       for (std::size_t id = 0; id < outcome.image.global.size(); ++id)
         for (std::size_t byte = 0; byte < outcome.image.global[id].data.size(); ++byte) {
           if (!outcome.image.global[id].written[byte]) continue;
-          wrong += apply.replay.global_byte(static_cast<BufferId>(id), static_cast<std::int64_t>(byte)).value != outcome.image.global[id].data[byte];
+          wrong += apply.replay.global_byte(static_cast<BufferId>(id), static_cast<std::int64_t>(byte)).value !=
+                   outcome.image.global[id].data[byte];
           ++compared;
         }
       CHECK(compared > 0);
@@ -348,7 +359,9 @@ TEST_CASE("What the events say is what the simulator leaves") {
 }
 
 TEST_CASE("A long stream is not held in memory") {
-  const Program program = program_of("kernel k\nlaunch warps=4\nbuffer R: local u32 [2]\nprogram {\n  mov dst=R.r[0] a=tid\n  for i in [0, 25000] { add.s32 dst=R.r[1] a=R.r[0] b=i }\n}\n");
+  const Program program = program_of(
+      "kernel k\nlaunch warps=4\nbuffer R: local u32 [2]\nprogram {\n  mov dst=R.r[0] a=tid\n  for i in [0, 25000] { add.s32 "
+      "dst=R.r[1] a=R.r[0] b=i }\n}\n");
   std::uint64_t bytes = 0, lines = 0;
   report::JsonLines sink(program, {}, [&](std::string_view line) {
     bytes += line.size();
