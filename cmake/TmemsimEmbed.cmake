@@ -5,6 +5,26 @@ function(tmemsim_embed target name file)
   file(READ ${file} text)
   string(REGEX REPLACE "#pragma once\n+" "" text "${text}")
   string(REGEX REPLACE "#include \"[^\"]*\"\n+" "" text "${text}")
+  tmemsim_embed_text(${target} tmemsim::emit ${name} "${text}")
+endfunction()
+
+# tmemsim_embed_page(TARGET NAME FILE): the same in namespace tmemsim::report for an HTML page; a line /*{{other.js}}*/ in it stands
+# for the text of that file, which lies beside the page.
+function(tmemsim_embed_page target name file)
+  set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${file})
+  file(READ ${file} text)
+  get_filename_component(folder ${file} DIRECTORY)
+  string(REGEX MATCHALL "{{[a-z_]+\\.[a-z]+}}" parts "${text}")
+  foreach(part IN LISTS parts)
+    string(REGEX REPLACE "[{}]" "" part "${part}")
+    set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${folder}/${part})
+    file(READ ${folder}/${part} part_text)
+    string(REPLACE "/*{{${part}}}*/" "${part_text}" text "${text}")
+  endforeach()
+  tmemsim_embed_text(${target} tmemsim::report ${name} "${text}")
+endfunction()
+
+function(tmemsim_embed_text target namespace name text)
   # In pieces: compilers limit the length of one literal.
   string(LENGTH "${text}" length)
   set(pieces "")
@@ -14,7 +34,7 @@ function(tmemsim_embed target name file)
   endforeach()
   set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded/${name}.cpp)
   file(CONFIGURE OUTPUT ${output} @ONLY
-       CONTENT "namespace tmemsim::emit {\nextern const char* const ${name};\nconst char* const ${name} =\n${pieces};\n}  // namespace tmemsim::emit\n")
+       CONTENT "namespace ${namespace} {\nextern const char* const ${name};\nconst char* const ${name} =\n${pieces};\n}  // namespace ${namespace}\n")
   target_sources(${target} PRIVATE ${output})
 endfunction()
 

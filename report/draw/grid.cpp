@@ -6,6 +6,8 @@
 
 #include <fmt/format.h>
 
+#include "report/draw/xml.hpp"
+
 namespace tmemsim::report {
 namespace {
 
@@ -55,29 +57,6 @@ int ansi(std::uint32_t number) {
   const auto [r, g, b] = rgb(number);
   const auto step = [](int value) { return static_cast<int>(std::lround(value / 51.0)); };
   return 16 + 36 * step(r) + 6 * step(g) + step(b);
-}
-
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (const char c : text) {
-    switch (c) {
-      case '&':
-        result += "&amp;";
-        break;
-      case '<':
-        result += "&lt;";
-        break;
-      case '>':
-        result += "&gt;";
-        break;
-      case '"':
-        result += "&quot;";
-        break;
-      default:
-        result += c;
-    }
-  }
-  return result;
 }
 
 std::size_t longest(const std::vector<std::string>& texts) {
@@ -147,17 +126,17 @@ std::string svg(const Grid& grid) {
       "font-family=\"monospace\" font-size=\"{2}\">\n"
       "<rect width=\"{0}\" height=\"{1}\" fill=\"#ffffff\"/>\n<text x=\"{3}\" y=\"14\" font-size=\"11\">{4}</text>\n"
       "<text x=\"{5}\" y=\"28\" fill=\"#555555\">{6}</text>\n<text x=\"{3}\" y=\"{7}\" fill=\"#555555\">{8}</text>\n",
-      page_width, page_height, font, pad, escaped(grid.title), left, escaped(grid.column_name), top - 4,
-      escaped(grid.row_name));
+      page_width, page_height, font, pad, escaped_xml(grid.title), left, escaped_xml(grid.column_name), top - 4,
+      escaped_xml(grid.row_name));
   text += "<g text-anchor=\"middle\" fill=\"#555555\">\n";
   for (std::size_t c = 0; c < grid.columns(); ++c) {
     text += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", left + width * static_cast<int>(c) + width / 2, top - 4,
-                        escaped(grid.column_labels[c]));
+                        escaped_xml(grid.column_labels[c]));
   }
   text += "</g>\n<g text-anchor=\"end\" fill=\"#555555\">\n";
   for (std::size_t r = 0; r < grid.rows(); ++r) {
     text += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>\n", left - 4, top + height * static_cast<int>(r) + height - 4,
-                        escaped(grid.row_labels[r]));
+                        escaped_xml(grid.row_labels[r]));
   }
   text += "</g>\n<g text-anchor=\"middle\" stroke-width=\"0.5\">\n";
   for (std::size_t r = 0; r < grid.rows(); ++r) {
@@ -167,12 +146,12 @@ std::string svg(const Grid& grid) {
       text += fmt::format("<rect x=\"{}\" y=\"{}\" width=\"{}\" height=\"{}\" fill=\"{}\" stroke=\"#999999\"/>", x, y, width,
                           height, fill(cell));
       if (!cell.label.empty())
-        text += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>", x + width / 2, y + height - 4, escaped(cell.label));
+        text += fmt::format("<text x=\"{}\" y=\"{}\">{}</text>", x + width / 2, y + height - 4, escaped_xml(cell.label));
       text += "\n";
     }
   }
   text += fmt::format("</g>\n<text x=\"{}\" y=\"{}\" fill=\"#555555\">{}</text>\n</svg>\n", pad, top + grid_height + 16,
-                      escaped(grid.legend));
+                      escaped_xml(grid.legend));
   return text;
 }
 

@@ -13,24 +13,40 @@ missing_packages() {
   done
 }
 
+# Whether packages may be installed; as_root is what stands before the command then.
+may_install() {
+  as_root=
+  [ "$(id -u)" = 0 ] && return 0
+  as_root="sudo -n"
+  sudo -n true 2> /dev/null
+}
+
 need_packages() {
   command -v dpkg-query > /dev/null || return 0  # another system: CMake says what it does not find
   missing=$(missing_packages | tr '\n' ' ')
   missing=${missing% }
   [ -n "$missing" ] || return 0
-  if [ "$(id -u)" = 0 ]; then
-    as_root=
-  elif sudo -n true 2> /dev/null; then
-    as_root="sudo -n"
-  else
+  may_install || {
     echo "Some packages are missing. Run this line, then this script again:" >&2
     echo "  sudo apt-get update && sudo apt-get install -y --no-install-recommends $missing" >&2
     exit 1
-  fi
+  }
   echo "Installing: $missing" >&2
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 &&
     $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $missing >&2 || {
     echo "apt-get could not install: $missing" >&2
     exit 1
   }
+}
+
+# The test of the viewer drives a browser. Where it cannot be had the test is skipped and says so; nothing else needs it.
+want_browser() {
+  for program in chromium chromium-browser google-chrome chrome; do
+    ! command -v "$program" > /dev/null || return 0
+  done
+  command -v dpkg-query > /dev/null && may_install || return 0
+  echo "Installing: chromium" >&2
+  $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 &&
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >&2 ||
+    echo "apt-get could not install chromium; the test of the viewer will be skipped" >&2
 }

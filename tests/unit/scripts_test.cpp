@@ -21,10 +21,11 @@ class Machine {
     put("apt-get", "echo \"$@\" >> '" + (folder_ / "apt").string() + "'");
   }
 
-  int need_packages() const {
+  int need_packages() const { return run("need_packages"); }
+  int run(const std::string& what) const {
     const std::string script = std::string(tests::source_dir) + "/scripts/lib/packages.sh";
     const std::string command = "PATH='" + folder_.path().string() + "':\"$PATH\" sh -c '. \"" + script +
-                                "\"; need_packages' > '" + (folder_ / "said").string() + "' 2>&1";
+                                "\"; " + what + "' > '" + (folder_ / "said").string() + "' 2>&1";
     const int status = std::system(command.c_str());
     return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
   }
@@ -60,4 +61,19 @@ TEST_CASE("Nothing is installed when nothing is missing") {
   CHECK(machine.need_packages() == 0);
   CHECK(machine.apt().empty());
   CHECK(machine.said().empty());
+}
+
+TEST_CASE("The browser for the viewer's test is installed where that is possible, and stops nothing where it is not") {
+  const std::string without_browser = "set -eu; command() { case \"$2\" in *chrom*) return 1 ;; esac; }; want_browser; echo went on";
+  const Machine root(true);
+  CHECK(root.run(without_browser) == 0);
+  CHECK(root.apt() == "update -qq\ninstall -y -qq --no-install-recommends chromium\n");
+  const Machine nobody(false);
+  CHECK(nobody.run(without_browser) == 0);
+  CHECK(nobody.apt().empty());
+  CHECK(nobody.said() == "went on\n");
+  const Machine broken(true);
+  broken.put("apt-get", "exit 100");
+  CHECK(broken.run(without_browser) == 0);
+  CHECK_THAT(broken.said(), tests::contains("the test of the viewer will be skipped\nwent on\n"));
 }
