@@ -20,6 +20,7 @@ void add_diff(CLI::App& app, Chosen& chosen);
 void add_probe(CLI::App& app, Chosen& chosen);
 void add_trace(CLI::App& app, Chosen& chosen);
 void add_debug(CLI::App& app, Chosen& chosen);
+void add_draw(CLI::App& app, Chosen& chosen);
 void add_layout(CLI::App& app, Chosen& chosen);
 void add_atom(CLI::App& app, Chosen& chosen);
 void add_facts(CLI::App& app, Chosen& chosen);    // explain, ops, schema, new

@@ -41,6 +41,7 @@ void describe(CLI::App& app, Chosen& chosen) {
   add_probe(app, chosen);
   add_trace(app, chosen);
   add_debug(app, chosen);
+  add_draw(app, chosen);
   add_layout(app, chosen);
   add_atom(app, chosen);
   add_facts(app, chosen);

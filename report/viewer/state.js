@@ -6,6 +6,7 @@
 const PAGE_WORDS = 4096;
 const TMEM_LANES = 128, TMEM_COLUMNS = 512;
 const NO_WRITER = -1;
+const NO_COLUMNS = new Int32Array(TMEM_COLUMNS).fill(-1);
 
 class Page {
   constructor() {
@@ -123,9 +124,7 @@ class State {
     return {value: page.value[at], writer: page.writer[at], written: page.written[at], reading: page.reading[at], writing: page.writing[at]};
   }
   columnsOf(sm) {
-    let columns = this.columns.get(sm);
-    if (!columns) this.columns.set(sm, columns = new Int32Array(TMEM_COLUMNS).fill(-1));
-    return columns;
+    return this.columns.get(sm) || NO_COLUMNS;
   }
 
   applyInitial(memory) {

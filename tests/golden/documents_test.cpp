@@ -5,6 +5,7 @@
 #include "ir/atomic_file.hpp"
 #include "tests/catch.hpp"
 #include "tests/golden/command.hpp"
+#include "tests/golden/documents.hpp"
 
 using namespace tmemsim;
 using namespace tmemsim::tests;
@@ -70,16 +71,6 @@ class Replay {
   std::size_t at_ = 0;
   int commands_ = 0;
 };
-
-std::vector<fs::path> documents() {
-  std::vector<fs::path> files;
-  const fs::path root(source_dir);
-  if (fs::exists(root / "README.md")) files.push_back(root / "README.md");
-  for (const auto& entry : fs::recursive_directory_iterator(root / "docs"))
-    if (entry.path().extension() == ".md") files.push_back(entry.path());
-  std::sort(files.begin(), files.end());
-  return files;
-}
 
 }  // namespace
 

@@ -8,6 +8,7 @@ is skipped (exit 77). TMEMSIM_SCREENSHOTS=FOLDER keeps pictures of the page.
 import json
 import os
 import random
+import re
 import subprocess
 import sys
 import tempfile
@@ -125,13 +126,8 @@ class Run:
     def place_of(self, buffer, index):
         answer = subprocess.run([self.tmemsim, "layout", "eval", buffer["layout"], "--shape", ",".join(map(str, buffer["shape"])), "--at",
                                  ",".join(map(str, index))], check=True, capture_output=True, text=True).stdout
-        coordinates = {axis: int(number) for number, axis in find_coordinates(answer)}
+        coordinates = {axis: int(number) for axis, number in re.findall(r"(TLane|TCol)=(-?\d+)", answer)}
         return coordinates.get("TLane", 0), coordinates.get("TCol", 0) * buffer["bits"] // 32
-
-
-def find_coordinates(text):
-    import re
-    return re.findall(r"(-?\d+)@(TLane|TCol)", text)
 
 
 def go_to(browser, position):
@@ -158,12 +154,13 @@ def test_steps(browser, run):
     """Keys and buttons step through the very events of the trace."""
     go_to(browser, 0)
     browser.run("document.activeElement.blur()")
-    for event in run.events[:25]:
+    first = run.events[:25]
+    for event in first:
         browser.press("ArrowRight")
         shown = text_of(browser, "#now")
         check(run.op(event) in shown and f"warp {event.get('warp', 0)}" in shown, "event", event["seq"], "is shown as", shown)
     browser.press("ArrowLeft")
-    check(browser.run("tmemsim.position") == 24, "ArrowLeft goes back one event")
+    check(browser.run("tmemsim.position") == len(first) - 1, "ArrowLeft goes back one event")
     browser.press("End")
     check(browser.run("tmemsim.position") == len(run.events), "End goes to the end")
     browser.press("Home")
@@ -173,7 +170,9 @@ def test_steps(browser, run):
     browser.run("(() => { const s = document.getElementById('slider'); s.value = 7; s.dispatchEvent(new Event('input')); })()")
     check(browser.run("tmemsim.position") == 7, "the slider moves")
     browser.press(" ", code="Space")
-    time.sleep(0.8)
+    until = time.monotonic() + 30
+    while browser.run("tmemsim.position") == 7 and time.monotonic() < until:
+        time.sleep(0.1)
     browser.press(" ", code="Space")
     played = browser.run("tmemsim.position")
     check(played > 7, "play moves on")
@@ -203,9 +202,10 @@ def test_cells(browser, run):
                       for lane in (extent["lanes"][0], extent["lanes"][1]) for column in extent["columns"]})
     check(touched, "the scenario writes cells")
     chance = random.Random(8)
-    written = 0
-    for lane, column in chance.sample(touched, min(8, len(touched))):
-        position = chance.randrange(1, len(run.events) + 1)
+    written = owners = 0
+    freed = next((event["seq"] for event in run.events if any(not entry.get("live") for entry in event.get("allocations", []))), len(run.events))
+    for number, (lane, column) in enumerate(chance.sample(touched, min(8, len(touched)))):
+        position = freed if number < 2 else chance.randrange(1, len(run.events) + 1)
         expected = run.cell(position, 0, lane, column)
         go_to(browser, position)
         click_cell(browser, lane, column)
@@ -223,8 +223,10 @@ def test_cells(browser, run):
         written += 1
         event = run.events[expected["writer"]]
         check(f"warp {event.get('warp', 0)}" in by and f"({event['seq']})" in by, "written by", by, event)
-        check_owner(browser, run, lane, column)
+        owners += check_owner(browser, run, lane, column)
     check(written, "some of the cells had been written")
+    if any(buffer["space"] == "tmem" for buffer in run.header["buffers"]):
+        check(owners, "some of the cells belonged to a buffer")
 
 
 def check_owner(browser, run, lane, column):
@@ -241,6 +243,7 @@ def check_owner(browser, run, lane, column):
                 element //= extent
             there = run.place_of(buffer, index)
             check(there == (lane, column - entry["base"]), buffer["name"], index, "lives at", there, "shown at", (lane, column))
+    return len(shown)
 
 
 def test_history(browser, run):
@@ -349,34 +352,36 @@ def test_odd_names(browser, run):
 
 
 def test_speed(browser, run):
-    """A step among 20,000 events takes less than 50 ms, drawing included."""
+    """A step among 20,000 events takes less than 50 ms, drawing included.
+
+    What counts is the time in which the page's thread works: how many others share the machine says nothing about the page.
+    """
     check(len(run.events) >= 20000, "only", len(run.events), "events")
     browser.run("new Promise((done) => { const look = () => tmemsim.replay.reached >= tmemsim.trace.events.length ? done() : setTimeout(look, 50); look(); })")
-    times = browser.run("""(async () => {
-        const paint = () => new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
-        const measure = async (positions) => {
+    browser.call("Performance.enable", timeDomain="threadTicks")
+    browser.run("tmemsim.zoomToAll()")
+    many, count, told = 100, len(run.events), []
+    for name, position in (("forward", "9000 + k"), ("back", "15000 - k"), ("anywhere", f"(k * 7919) % {count}")):
+        before = working_seconds(browser)
+        times = browser.run(f"""(async () => {{
             const times = [];
-            for (const position of positions) {
+            for (let k = 0; k < {many}; ++k) {{
                 const begin = performance.now();
-                tmemsim.goTo(position);
+                tmemsim.goTo({position});
                 document.body.offsetHeight;
                 times.push(performance.now() - begin);
-                await paint();
-            }
-            times.sort((a, b) => a - b);
-            return {median: times[times.length >> 1], most: times[Math.floor(times.length * 0.95)]};
-        };
-        const count = tmemsim.trace.events.length, many = 120;
-        tmemsim.zoomToAll();
-        return {
-            forward: await measure(Array.from({length: many}, (_, k) => 9000 + k)),
-            back: await measure(Array.from({length: many}, (_, k) => 15000 - k)),
-            anywhere: await measure(Array.from({length: many}, (_, k) => (k * 7919) % count)),
-        };
-    })()""")
-    print("   milliseconds a step, of", len(run.events), "events:", "; ".join(f"{name} {t['median']:.1f} (95 %: {t['most']:.1f})" for name, t in times.items()))
-    for name, t in times.items():
-        check(t["median"] < 50, "a step", name, "takes", t["median"], "ms")
+                await new Promise((done) => requestAnimationFrame(() => setTimeout(done, 0)));
+            }}
+            return times.sort((a, b) => a - b);
+        }})()""")
+        work = 1000 * (working_seconds(browser) - before) / many
+        told.append(f"{name} {work:.1f} (by the clock {times[many // 2]:.1f}, 95 % {times[many * 95 // 100]:.1f})")
+        check(work < 50, "a step", name, "takes", work, "ms")
+    print(f"   milliseconds a step, of {count} events: " + "; ".join(told))
+
+
+def working_seconds(browser):
+    return next(metric["value"] for metric in browser.call("Performance.getMetrics")["metrics"] if metric["name"] == "TaskDuration")
 
 
 def picture(browser, name):
