@@ -260,9 +260,9 @@ class Viewer {
     const count = element("span", {class: "count", text: this.position + " / " + trace.events.length});
     if (!event) return box.replaceChildren(count, element("span", {class: "text", text: "start"}));
     const statement = trace.statements.get(event.stmt);
-    box.replaceChildren(count, element("span", {class: "muted", text: whoText(trace, event)}), element("span", {class: "op", text: opOf(trace, event)}),
-        element("span", {text: verbOf(event)}),
-        element("span", {class: "text", text: [loopText(event.loop), event.text || "", statement ? statement.text : ""].filter((text) => text).join("  \u00b7  ")}));
+    box.replaceChildren(...[count, element("span", {class: "muted", text: whoText(trace, event)}), element("span", {class: "op", text: opOf(trace, event)}),
+        verbOf(event) ? element("span", {text: verbOf(event)}) : null,
+        element("span", {class: "text", text: [loopText(event.loop), event.text || "", statement ? statement.text : ""].filter((text) => text).join("  \u00b7  ")})].filter((part) => part));
   }
   showLegends() {
     if (!this.places || !this.tracks) return;
@@ -286,7 +286,7 @@ class Viewer {
         return [...Array.from({length: warps}, (_, warp) => ["", palette.category(warp).css, whoText(this.trace, {cta: Math.floor(warp / this.trace.warpsPerCta), warp: warp % this.trace.warpsPerCta})]),
           ["", names.fresh, STATE_NAMES.fresh], ...marks];
       }
-      default: return [["ramp", palette.rampCss(), "\u2212" + numberText(range) + " \u2026 0 \u2026 " + numberText(range)], ["", names.fresh, STATE_NAMES.fresh], ...marks];
+      default: return [...(range ? [["ramp", palette.rampCss(), "\u2212" + numberText(range) + " \u2026 0 \u2026 " + numberText(range)]] : []), ["", names.fresh, STATE_NAMES.fresh], ...marks];
     }
   }
 

@@ -64,8 +64,8 @@ function pixelOfHsl(hue, saturation, lightness) {
 }
 
 function rampPixel(t, dark) {
-  const middle = dark ? [52, 57, 64] : [240, 238, 233];
-  const end = t < 0 ? (dark ? [88, 148, 214] : [58, 112, 178]) : (dark ? [222, 138, 84] : [190, 94, 48]);
+  const middle = dark ? [88, 90, 94] : [243, 241, 236];  // zero differs from never written
+  const end = t < 0 ? (dark ? [82, 146, 222] : [58, 112, 178]) : (dark ? [232, 138, 76] : [190, 94, 48]);
   const share = Math.abs(t) ** 0.8;
   return packed(...middle.map((from, k) => from + (end[k] - from) * share));
 }

@@ -151,9 +151,11 @@ class State {
     for (const extent of event.writes) this.write(extent, event.seq);
   }
 
-  // Marks what an asynchronous operation reads and writes as under way, or no longer.
+  // Marks what an asynchronous operation reads and writes as under way, or no longer. What a load or store between registers and
+  // tensor memory reads elsewhere is its address, and that is read at its issue.
   count(issue, by) {
-    for (const extent of issue.reads) this.countWords(extent, "reading", by);
+    const addressOnly = issue.async === "ld" || issue.async === "st";
+    for (const extent of issue.reads) if (!addressOnly || !hasBytes(extent)) this.countWords(extent, "reading", by);
     for (const extent of issue.writes) this.countWords(extent, "writing", by);
   }
   countWords(extent, counter, by) {

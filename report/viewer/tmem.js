@@ -87,9 +87,9 @@ class TmemView {
     this.columnSteps = [1, 2, 4, 8, 16, 32, 64];
     this.painter = new WordPainter(viewer);
     this.elements = new Map();            // buffer -> ElementMap
-    this.owners = new Int16Array(TMEM_LANES * TMEM_COLUMNS);
-    this.ownersOf = "";
-    this.placed = [];
+    this.placed = [];                     // buffers that stand in this SM now
+    this.owners = new Int16Array(TMEM_LANES * TMEM_COLUMNS).fill(-1);  // cell -> number in `placed`
+    this.ownersOf = "";                   // what `owners` was made from
     this.grid = new Grid(document.getElementById("tmem"), this);
     this.grid.setShape(TMEM_LANES, TMEM_COLUMNS);
     this.strip = new TmemStrip(this);
@@ -118,7 +118,7 @@ class TmemView {
       }
     }
     const now = placed.map(({buffer, cta, first}) => [buffer.id, cta, first]).join(";");
-    if (now === this.ownersOf && this.placed.length === placed.length) return;
+    if (now === this.ownersOf) return;
     this.ownersOf = now;
     this.placed = placed;
     this.owners.fill(-1);

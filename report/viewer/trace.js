@@ -112,7 +112,7 @@ function extentText(trace, extent) {
 
 function bytesText(extent) {
   const [first, last] = extent.bytes;
-  if (!extent.stride) return rangeText("byte", first, last);
+  if (!extent.stride) return rangeText("byte", first, last);  // also: every thread the same ones
   const size = last - first + 1, end = last + (extent.lanes[1] - extent.lanes[0]) * extent.stride;
   if (extent.stride === size) return rangeText("byte", first, end);
   return size + " bytes a thread from " + first + ", every " + extent.stride;

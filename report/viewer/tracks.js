@@ -191,10 +191,9 @@ class TracksView {
     this.overview.height = Math.round(box.height * ratio);
     context.scale(ratio, ratio);
     const scale = box.width / this.length, shown = this.width / this.unit;
-    if (shown < this.length - 0.5) {
-      context.fillStyle = palette.names["line-strong"];
-      context.fillRect(this.first * scale, 0, Math.max(3, shown * scale), box.height);
-    }
+    if (shown > this.length - 0.5) return;
+    context.fillStyle = palette.names["line-strong"];
+    context.fillRect(this.first * scale, 0, Math.max(3, shown * scale), box.height);
     context.fillStyle = palette.names.bad;
     for (const finding of this.viewer.trace.findings)
       if (finding.seq !== undefined) context.fillRect(Math.min(box.width - 2, finding.seq * scale), 0, 2, box.height);

@@ -24,7 +24,7 @@ doc: "</script><script>window.broken = 1</script><img src=x onerror='window.brok
 target: sm_100a
 launch: {warps: 4, held_columns: 32}
 buffers:
-  A:    {space: global, dtype: f16, shape: [128, 8], init: {iota: [1, 1]}}
+  A:    {space: global, dtype: f16, shape: [128, 8], init: {iota: {start: 1, step: 1}}}
   slot: {space: shared, dtype: u32, shape: [1]}
   acc:  {space: tmem, dtype: f16, shape: [128, 8], base: slot, layout: "S[(128,8):(1@TLane,1@TCol)]"}
   there: {space: local, dtype: f16, shape: [128, 8], layout: "S[(128,8):(1@tid_in_wg,1)]"}
