@@ -33,10 +33,10 @@ int draw_file(const DrawCommand& command) {
   const Scenario& scenario = scenarios.front();
   return with_located_refusals(scenario, [&] {
     Output output(command.output);
-    const Program program = decode(std::make_shared<const Kernel>(kernel_after("lower", scenario)));
-    check_place(command, program.kernel->launch);
+    const auto program = std::make_shared<const Program>(decode(std::make_shared<const Kernel>(kernel_after("lower", scenario))));
+    check_place(command, program->kernel->launch);
     report::RunMoment run(program, command.step);
-    sim::run(program, command.simulation.for_profile(scenario.profile), &run);
+    sim::run(*program, command.simulation.for_profile(scenario.profile), &run);
     if (command.step > run.last_step())
       throw InputError(fmt::format("the run ends at step {}, step {} never comes", run.last_step(), command.step), "tmemsim trace FILE lists the steps");
     output.add(report::svg(run.moment(command.cta, command.warp)));
@@ -51,9 +51,13 @@ void add_draw(CLI::App& app, Chosen& chosen) {
   const auto draw = std::make_shared<DrawCommand>();
   CLI::App* command = app.add_subcommand("draw", "Draw tensor memory and a warp's registers at a step of the run, as SVG");
   command->add_option("file", draw->file, "Scenario, printed kernel, or - for standard input")->required()->type_name("FILE");
-  command->add_option("--at", draw->step, "The step (of `tmemsim trace`) behind which the picture is taken; 0: the start")->required()->type_name("STEP");
-  command->add_option("--warp", draw->warp, "Whose registers (those of the last event)")->type_name("W");
-  command->add_option("--cta", draw->cta, "Of which CTA, and the tensor memory that it uses (that of the last event)")->type_name("C");
+  add_number(*command, "--at", draw->step, "The step (of `tmemsim trace`) behind which the picture is taken; 0: the start");
+  command->get_option("--at")->required()->type_name("STEP");
+  const auto add_index = [&](const char* name, std::optional<std::uint32_t>& value, const char* what) {
+    command->add_option_function<std::uint32_t>(name, [&value](std::uint32_t given) { value = given; }, what)->check(CLI::Range(0, 1 << 20).description(""))->type_name("N");
+  };
+  add_index("--warp", draw->warp, "Whose registers (those of the last event's warp)");
+  add_index("--cta", draw->cta, "Of which CTA, and the tensor memory that it uses (those of the last event's)");
   add_options(*command, draw->kernels);
   add_options(*command, draw->simulation);
   add_output(*command, draw->output, "Write the picture to a file");

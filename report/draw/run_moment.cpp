@@ -1,6 +1,7 @@
 #include "report/draw/run_moment.hpp"
 
 #include <algorithm>
+#include <array>
 
 #include <fmt/format.h>
 
@@ -12,18 +13,11 @@ namespace {
 
 constexpr std::int64_t threads = 32, most_rows = 300;
 
-// Calls visit(word) for each word of an extent of cells or registers.
-template <class Visit> void for_each_word(const sim::Extent& extent, Visit&& visit) {
-  const std::int64_t height = extent.space == sim::Extent::Space::tmem ? tcgen05::lanes : threads;
-  for (std::int64_t column = extent.first; column <= extent.last; ++column)
-    for (std::int64_t lane = extent.lane_first; lane <= extent.lane_last; ++lane) visit(static_cast<std::size_t>(column * height + lane));
-}
-
-WordState state_of(bool written, bool reading, bool writing) {
-  if (reading && writing) return WordState::both_in_flight;
-  if (writing) return WordState::write_in_flight;
-  if (reading) return WordState::read_in_flight;
-  return written ? WordState::valid : WordState::never_written;
+WordState state_of(const Replay::Item& item) {
+  if (item.reads_in_flight > 0 && item.writes_in_flight > 0) return WordState::both_in_flight;
+  if (item.writes_in_flight > 0) return WordState::write_in_flight;
+  if (item.reads_in_flight > 0) return WordState::read_in_flight;
+  return item.written ? WordState::valid : WordState::never_written;
 }
 
 std::string subtitle_of(const Kernel& kernel, const sim::Event& event) {
@@ -38,88 +32,44 @@ std::string subtitle_of(const Kernel& kernel, const sim::Event& event) {
 
 }  // namespace
 
-RunMoment::RunMoment(const Program& program, std::uint64_t step) : program_(program), step_(step), places_(*program.kernel) {}
+RunMoment::RunMoment(std::shared_ptr<const Program> program, std::uint64_t step)
+    : program_(std::move(program)), step_(step), replay_(program_) {}
 
 void RunMoment::event(const sim::Event& event) {
   last_step_ = std::max(last_step_, event.step);
   if (event.step > step_) return;
-  places_.follow(event);
-  const bool issue = event.kind == sim::Event::Kind::execute && !event.async.empty();
-  if (issue || event.kind == sim::Event::Kind::complete) {
-    count(event.reads, false, issue);
-    count(event.writes, true, issue);
+  replay_.apply(event);
+  for (const sim::AllocationChange& change : event.allocations) {
+    const std::int64_t first = change.base, last = first + change.columns - 1;
+    auto& [used_first, used_last] = used_.try_emplace(change.sm, first, last).first->second;
+    used_first = std::min(used_first, first);
+    used_last = std::max(used_last, last);
   }
-  if (!issue) write(event.writes);
-  for (const sim::AllocationChange& change : event.allocations) allocate(change);
   last_ = event;
-}
-
-RunMoment::Words* RunMoment::words_of(const sim::Extent& extent) {
-  switch (extent.space) {
-    case sim::Extent::Space::tmem:
-      return &cells_.try_emplace(extent.place, static_cast<std::size_t>(tcgen05::lanes * tcgen05::columns)).first->second;
-    case sim::Extent::Space::registers:
-      return &registers_.try_emplace({extent.place, extent.warp}, static_cast<std::size_t>(program_.rows_per_warp * threads)).first->second;
-    default:
-      return nullptr;
-  }
-}
-
-void RunMoment::count(const std::vector<sim::Extent>& extents, bool write, bool begins) {
-  for (const sim::Extent& extent : extents) {
-    Words* words = words_of(extent);
-    if (!words) continue;
-    std::vector<std::uint16_t>& counts = write ? words->writing : words->reading;
-    for_each_word(extent, [&](std::size_t word) {
-      if (begins) ++counts.at(word);
-      else if (counts.at(word) > 0) --counts[word];
-    });
-  }
-}
-
-void RunMoment::write(const std::vector<sim::Extent>& extents) {
-  for (const sim::Extent& extent : extents)
-    if (Words* words = words_of(extent)) for_each_word(extent, [&](std::size_t word) { words->written.at(word) = 1; });
-}
-
-void RunMoment::allocate(const sim::AllocationChange& change) {
-  auto& columns = allocated_[change.sm];
-  const std::int64_t first = change.base, last = first + change.columns - 1;
-  for (std::int64_t c = first; c <= last; ++c) columns.at(static_cast<std::size_t>(c)) = change.live;
-  if (!change.live) return;
-  auto& [used_first, used_last] = used_.try_emplace(change.sm, first, last).first->second;
-  used_first = std::min(used_first, first);
-  used_last = std::max(used_last, last);
-  // Fresh columns hold nothing that anybody wrote.
-  if (const auto cells = cells_.find(change.sm); cells != cells_.end())
-    std::fill_n(cells->second.written.begin() + first * tcgen05::lanes, change.columns * tcgen05::lanes, std::uint8_t{0});
 }
 
 Plane RunMoment::tmem_plane(std::uint32_t sm) const {
   const auto used = used_.find(sm);
   const auto [first, last] = used == used_.end() ? std::pair<std::int64_t, std::int64_t>{0, 31} : used->second;
+  const auto& ctas = replay_.places().ctas();
   Plane plane;
-  plane.title = places_.ctas().size() > 1 ? fmt::format("Tensor memory, SM {}", sm) : "Tensor memory";
+  plane.title = ctas.size() > 1 ? fmt::format("Tensor memory, SM {}", sm) : "Tensor memory";
   plane.row_name = "lane";
   plane.rows = tcgen05::lanes;
   plane.first_column = first;
   plane.columns = last - first + 1;
-  const auto cells = cells_.find(sm);
-  const auto allocated = allocated_.find(sm);
   for (std::int64_t lane = 0; lane < plane.rows; ++lane) {
     for (std::int64_t column = first; column <= last; ++column) {
-      const auto word = static_cast<std::size_t>(column * tcgen05::lanes + lane);
-      if (allocated == allocated_.end() || !allocated->second[static_cast<std::size_t>(column)]) plane.words.push_back(WordState::unallocated);
-      else if (cells == cells_.end()) plane.words.push_back(WordState::never_written);
-      else plane.words.push_back(state_of(cells->second.written[word], cells->second.reading[word], cells->second.writing[word]));
+      const Replay::Cell cell = replay_.cell(sm, lane, column);
+      plane.words.push_back(cell.state == Replay::CellState::unallocated ? WordState::unallocated : state_of(cell.item));
     }
   }
-  const Kernel& kernel = *program_.kernel;
-  for (std::uint32_t cta = 0; cta < places_.ctas().size(); ++cta) {
-    if (places_.ctas()[cta].sm != sm) continue;
+  const Kernel& kernel = *program_->kernel;
+  for (std::uint32_t cta = 0; cta < ctas.size(); ++cta) {
+    if (ctas[cta].sm != sm) continue;
     for (BufferId id = 0; id < kernel.buffers.size(); ++id) {
       if (kernel.buffers[id].space != Space::tmem) continue;
-      if (const auto columns = places_.columns(id, cta)) plane.bands.push_back({columns->first, columns->second, kernel.buffers[id].name});
+      if (const auto columns = replay_.places().columns(id, cta)) plane.bands.push_back({columns->first, columns->second, kernel.buffers[id].name});
     }
   }
   add_marks(plane, sim::Extent::Space::tmem, sm, 0);
@@ -127,25 +77,19 @@ Plane RunMoment::tmem_plane(std::uint32_t sm) const {
 }
 
 Plane RunMoment::register_plane(std::uint32_t cta, std::uint32_t warp) const {
-  const Kernel& kernel = *program_.kernel;
+  const Kernel& kernel = *program_->kernel;
   Plane plane;
   plane.rows = threads;
   plane.row_name = "thread";
-  plane.columns = std::min<std::int64_t>(program_.rows_per_warp, most_rows);
-  plane.title = fmt::format("Registers of {}warp {}", places_.ctas().size() > 1 ? fmt::format("CTA {}, ", cta) : "", warp);
-  if (plane.columns < program_.rows_per_warp) plane.title += fmt::format(" (the first {} of {})", plane.columns, program_.rows_per_warp);
-  const auto words = registers_.find({cta, warp});
-  for (std::int64_t thread = 0; thread < threads; ++thread) {
-    for (std::int64_t row = 0; row < plane.columns; ++row) {
-      const auto word = static_cast<std::size_t>(row * threads + thread);
-      plane.words.push_back(words == registers_.end()
-                                ? WordState::never_written
-                                : state_of(words->second.written[word], words->second.reading[word], words->second.writing[word]));
-    }
-  }
+  plane.columns = std::min<std::int64_t>(program_->rows_per_warp, most_rows);
+  plane.title = fmt::format("Registers of {}warp {}", cta_count(kernel.launch) > 1 ? fmt::format("CTA {}, ", cta) : "", warp);
+  if (plane.columns < program_->rows_per_warp) plane.title += fmt::format(" (the first {} of {})", plane.columns, program_->rows_per_warp);
+  for (std::int64_t thread = 0; thread < threads; ++thread)
+    for (std::int64_t row = 0; row < plane.columns; ++row)
+      plane.words.push_back(state_of(replay_.reg(cta, warp, row, static_cast<std::uint32_t>(thread))));
   for (BufferId id = 0; id < kernel.buffers.size(); ++id) {
     if (kernel.buffers[id].space != Space::local) continue;
-    const std::int64_t first = program_.first_row[id];
+    const std::int64_t first = program_->first_row[id];
     plane.bands.push_back({first, first + register_count(kernel.buffers[id]) - 1, kernel.buffers[id].name});
   }
   add_marks(plane, sim::Extent::Space::registers, cta, warp);
@@ -164,9 +108,9 @@ void RunMoment::add_marks(Plane& plane, sim::Extent::Space space, std::uint32_t 
 Moment RunMoment::moment(std::optional<std::uint32_t> cta, std::optional<std::uint32_t> warp) const {
   const std::uint32_t shown_cta = cta.value_or(last_ ? last_->ref.cta : 0), shown_warp = warp.value_or(last_ ? last_->ref.warp : 0);
   Moment moment;
-  moment.title = fmt::format("{}, step {}", program_.kernel->name, step_);
-  moment.subtitle = last_ ? subtitle_of(*program_.kernel, *last_) : "before the first instruction";
-  moment.tmem = tmem_plane(places_.ctas()[shown_cta].sm);
+  moment.title = fmt::format("{}, step {}", program_->kernel->name, step_);
+  moment.subtitle = last_ ? subtitle_of(*program_->kernel, *last_) : "before the first instruction";
+  moment.tmem = tmem_plane(replay_.places().ctas()[shown_cta].sm);
   moment.registers = register_plane(shown_cta, shown_warp);
   return moment;
 }

@@ -8,13 +8,13 @@ is skipped (exit 77). TMEMSIM_SCREENSHOTS=FOLDER keeps pictures of the page.
 import json
 import os
 import random
-import re
 import subprocess
 import sys
 import tempfile
 import time
 
 from browser import Browser, Failed, find_chromium
+from run import Run, Wrong, check
 
 SKIPPED = 77
 
@@ -61,73 +61,6 @@ program:
   - {at: cta, do: barrier}
   - {at: warp 0, do: tcgen05.dealloc, slot: slot, cols: 64}
 """
-
-
-class Wrong(Exception):
-    pass
-
-
-def check(condition, *what):
-    if not condition:
-        raise Wrong(" ".join(str(part) for part in what))
-
-
-class Run:
-    """One scenario: its page, and its trace as records."""
-
-    def __init__(self, tmemsim, scenario, folder):
-        name = os.path.splitext(os.path.basename(scenario))[0]
-        self.tmemsim, self.scenario = tmemsim, scenario
-        self.page = os.path.join(folder, name + ".html")
-        subprocess.run([tmemsim, "trace", scenario, "--format", "html", "-o", self.page], check=True)
-        lines = subprocess.run([tmemsim, "trace", scenario, "--format", "jsonl", "--values"], check=True, capture_output=True, text=True).stdout
-        records = [json.loads(line) for line in lines.split("\n") if line]
-        self.header = records[0]
-        self.events = [record for record in records if record["record"] == "event"]
-        self.findings = [record for record in records if record["record"] == "finding"]
-
-    @property
-    def url(self):
-        return "file://" + self.page
-
-    def op(self, event):
-        names = {statement["id"]: statement.get("op") or statement["kind"] for statement in self.header["statements"]}
-        return names.get(event.get("stmt"), event["kind"])
-
-    # What the events up to `position` say about one cell: word by word, nothing kept.
-    def cell(self, position, sm, lane, column):
-        writer, value, allocated, reading, writing = -1, None, False, 0, 0
-        for event in self.events[:position]:
-            for entry in event.get("allocations", []):
-                if entry.get("sm", 0) == sm and entry.get("base", 0) <= column < entry.get("base", 0) + entry["columns"]:
-                    allocated = bool(entry.get("live"))
-                    if allocated:
-                        writer, value = -1, None
-            for kind in ("reads", "writes"):
-                for extent in event.get(kind, []):
-                    if extent["space"] != "tmem" or extent.get("sm", 0) != sm:
-                        continue
-                    (first_lane, last_lane), (first, last) = extent["lanes"], extent["columns"]
-                    if not (first_lane <= lane <= last_lane and first <= column <= last):
-                        continue
-                    issue, done = event["kind"] == "execute" and "async" in event, event["kind"] == "complete"
-                    if issue or done:
-                        by = 1 if issue else -1
-                        reading += by if kind == "reads" else 0
-                        writing += by if kind == "writes" else 0
-                    if kind == "writes" and not issue:
-                        writer = event["seq"]
-                        word = (column - first) * (last_lane - first_lane + 1) + lane - first_lane
-                        if "values" in extent:
-                            value = int(extent["values"][8 * word:8 * word + 8], 16)
-        return {"writer": writer, "value": value, "allocated": allocated, "reading": reading, "writing": writing}
-
-    # Where tmemsim says that an element of a buffer lives: lane and column from the buffer's base.
-    def place_of(self, buffer, index):
-        answer = subprocess.run([self.tmemsim, "layout", "eval", buffer["layout"], "--shape", ",".join(map(str, buffer["shape"])), "--at",
-                                 ",".join(map(str, index))], check=True, capture_output=True, text=True).stdout
-        coordinates = {axis: int(number) for axis, number in re.findall(r"(TLane|TCol)=(-?\d+)", answer)}
-        return coordinates.get("TLane", 0), coordinates.get("TCol", 0) * buffer["bits"] // 32
 
 
 def go_to(browser, position):
@@ -384,6 +317,46 @@ def working_seconds(browser):
     return next(metric["value"] for metric in browser.call("Performance.getMetrics")["metrics"] if metric["name"] == "TaskDuration")
 
 
+def test_every_view(browser, run):
+    """Whatever happened in a run, every view of it draws."""
+    browser.run("""(() => {
+        const count = tmemsim.trace.events.length;
+        for (const tab of ["reg", "shared", "global", "barriers"]) {
+            tmemsim.places.show(tab);
+            for (const mode of ["state", "buffer", "warp", "value"]) {
+                tmemsim.setColourMode(mode);
+                for (let part = 0; part <= 4; ++part) tmemsim.goTo(Math.round(count * part / 4));
+            }
+        }
+        for (const finding of tmemsim.trace.findings) tmemsim.goToFinding(finding);
+        for (const tab of ["event", "place", "findings"]) tmemsim.side.show(tab);
+        tmemsim.select({key: "tmem 0", word: 5});
+    })()""")
+    check(browser.run("tmemsim.trace.events.length") == len(run.events), "the page has all events")
+    check(browser.run("tmemsim.trace.findings.length") == len(run.findings), "the page has all findings")
+
+
+def test_scenarios(program, tmemsim, scenarios, folder):
+    """The pages of the lessons and of the wrong programs, one after the other."""
+    names = sorted(os.path.join(part, name) for part in ("lessons", "verdicts", "bugs") if os.path.isdir(os.path.join(scenarios, part))
+                   for name in os.listdir(os.path.join(scenarios, part)) if name.endswith(".yaml") and ".fixed" not in name)
+    opened = 0
+    with Browser(program) as browser:
+        for name in names:
+            try:
+                run = Run(tmemsim, os.path.join(scenarios, name), folder, most=300)
+            except subprocess.CalledProcessError:
+                continue  # several runs in one file, or nothing that can be lowered: `trace` says why
+            opened += 1
+            browser.open(run.url)
+            try:
+                test_every_view(browser, run)
+            except (Wrong, Failed) as wrong:
+                raise Wrong(f"{name}: {wrong}") from None
+            check(not browser.complaints, name, "the browser complains:", browser.complaints)
+    check(opened > len(names) // 2, "only", opened, "of", len(names), "scenarios could be traced")
+
+
 def picture(browser, name):
     folder = os.environ.get("TMEMSIM_SCREENSHOTS")
     if folder:
@@ -434,6 +407,7 @@ def main():
             visit(program, Run(tmemsim, written("odd_names.yaml", ODD_NAMES), folder), [test_odd_names, test_steps, test_cells])
             visit(program, Run(tmemsim, written("long_run.yaml", LONG.replace("REPEAT", "640")), folder), [test_speed, test_cells, test_keyframes], "dark",
                   [("long", "tmemsim.goTo(12345)")])
+            test_scenarios(program, tmemsim, scenarios, folder)
         except (Wrong, Failed, subprocess.CalledProcessError) as wrong:
             print("FAILED:", wrong)
             return 1
