@@ -11,6 +11,7 @@
 #include "cli/output.hpp"
 #include "cli/pipeline.hpp"
 #include "ir/tcgen05.hpp"
+#include "report/html/page.hpp"
 #include "report/trace/json_lines.hpp"
 #include "report/trace/perfetto.hpp"
 #include "report/trace/text.hpp"
@@ -19,15 +20,20 @@
 namespace tmemsim::cli {
 namespace {
 
+constexpr std::uint64_t all_events = ~std::uint64_t{0}, events_of_page = 100'000;
+
 struct TraceCommand {
   std::string file, format, output;
   KernelOptions kernels;
   SimOptions simulation;
-  std::uint64_t max_events = ~std::uint64_t{0};
+  std::uint64_t max_events = all_events;
   bool values = false;
   std::string cell, buffer, watch;
   std::optional<std::uint32_t> cta, warp, thread;
   std::uint64_t from = 0, to = ~std::uint64_t{0};
+
+  bool html() const { return format == "html"; }
+  std::uint64_t limit() const { return html() && max_events == all_events ? events_of_page : max_events; }
 };
 
 // "LANE,COLUMN"
@@ -105,15 +111,12 @@ std::unique_ptr<report::TraceSink> sink_for(const TraceCommand& command, const P
     return std::make_unique<report::Watch>(program, element, write);
   }
   if (command.format == "perfetto") return std::make_unique<report::Perfetto>(program, write);
-  if (command.format == "jsonl") {
-    const report::TraceHeader header{scenario.instance,
-                                     std::string(how.profile.name()),
-                                     command.simulation.policy,
-                                     command.simulation.scheduler,
-                                     how.seed,
-                                     how.max_steps,
-                                     command.values};
-    return std::make_unique<report::JsonLines>(program, header, write);
+  if (command.format == "jsonl" || command.html()) {
+    const report::TraceHeader header{scenario.instance, std::string(how.profile.name()), command.simulation.policy, command.simulation.scheduler,
+                                     how.seed, how.max_steps, command.values || command.html()};
+    if (!command.html()) return std::make_unique<report::JsonLines>(program, header, write);
+    pieces.add(report::page_begin());
+    return std::make_unique<report::JsonLines>(program, header, [&pieces](std::string_view lines) { pieces.add(report::page_records(lines)); });
   }
   return std::make_unique<report::TraceText>(program, filter, write);
 }
@@ -128,6 +131,7 @@ int trace_file(const TraceCommand& command) {
     Output output(command.output);
     Pieces pieces(output);
     const auto finish = [&] {
+      if (command.html()) pieces.add(report::page_end());
       pieces.flush();
       output.close();
     };
@@ -135,8 +139,10 @@ int trace_file(const TraceCommand& command) {
     const sim::Options how = command.simulation.for_profile(scenario.profile);
     const auto sink = sink_for(command, program, scenario, how, pieces);
     try {
-      report::stream_trace(program, how, command.max_events, *sink);
-    } catch (const ReaderGone&) { throw; } catch (...) {  // what there is of the trace is of use
+      report::stream_trace(program, how, command.limit(), *sink);
+    } catch (const ReaderGone&) {
+      throw;
+    } catch (...) {  // what there is of the trace is of use
       finish();
       throw;
     }
@@ -153,8 +159,8 @@ void add_trace(CLI::App& app, Chosen& chosen) {
   command->add_option("file", trace->file, "Scenario, printed kernel, or - for standard input")->required()->type_name("FILE");
   add_options(*command, trace->kernels);
   add_options(*command, trace->simulation);
-  add_format(*command, trace->format, {"text", "jsonl", "perfetto"});
-  add_number(*command, "--max-events", trace->max_events, "Show at most so many events, and say how many were left out");
+  add_format(*command, trace->format, {"text", "jsonl", "html", "perfetto"});
+  add_number(*command, "--max-events", trace->max_events, "Show at most so many events, and say how many were left out (html: 100000)");
   const auto add_index = [&](const char* name, std::optional<std::uint32_t>& value, const char* what) {
     command
         ->add_option_function<std::uint32_t>(
@@ -179,6 +185,7 @@ void add_trace(CLI::App& app, Chosen& chosen) {
                           "tmemsim trace --warp 0 --cell 5,0 scenarios/verdicts/raw-st.yaml",
                           "tmemsim trace --watch 'acc[3,5]' scenarios/seeds/tmem_roundtrip_f16.yaml",
                           "tmemsim trace --format jsonl --values scenarios/seeds/tmem_roundtrip_f16.yaml",
+                          "tmemsim trace --format html scenarios/verdicts/raw-st.yaml -o raw-st.html",
                           "tmemsim trace --format perfetto scenarios/seeds/tmem_roundtrip_f16.yaml -o trace.json"});
   command->callback([&chosen, trace] { chosen = [trace] { return trace_file(*trace); }; });
 }
