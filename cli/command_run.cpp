@@ -49,6 +49,8 @@ class Runner {
     } catch (const InputError& error) {
       return finish(not_loaded(file, error));
     }
+    if (scenarios.size() > 1 && !command_.simulation.replay.empty())
+      throw InputError(fmt::format("--replay needs one run, {} has {}", file, scenarios.size()), "choose one with --only NAME=VALUE");
     if (scenarios.size() > 1 && (!saves_.empty() || !command_.print.empty()))
       throw InputError(fmt::format("--save and --print need one run, {} has {}", file, scenarios.size()), "choose one with --only NAME=VALUE");
     for (const Scenario& scenario : scenarios) run_one(scenario, file);
@@ -61,6 +63,8 @@ class Runner {
     options.no_expect = command_.no_expect;
     options.werror = command_.werror;
     options.worksheets = command_.explain;
+    options.schedules = command_.simulation.schedules();
+    options.replay = command_.simulation.replay;
     options.after_run = [&](const Program& program, const sim::Outcome& outcome) {
       if (!command_.values) return;
       write_out_files(program, outcome.image);
@@ -101,6 +105,7 @@ void add_common(CLI::App& app, RunCommand& command) {
   app.add_option("files", command.files, "Scenarios (.yaml), printed kernels (.kernel), or - for standard input")->required()->type_name("FILE");
   add_options(app, command.kernels);
   add_options(app, command.simulation);
+  add_schedules(app, command.simulation);
   app.add_flag("--no-expect", command.no_expect, "Leave the scenario's `expect` aside");
   app.add_flag("--werror", command.werror, "With --no-expect: a warning fails, too");
   app.add_flag("--explain", command.explain, "Show notes, too, and of each finding the worksheet of the storage: who uses it, how it is handed over");

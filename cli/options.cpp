@@ -3,6 +3,7 @@
 #include <CLI/CLI.hpp>
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <charconv>
 
 #include "ir/diagnostic.hpp"
@@ -30,13 +31,12 @@ CLI::Validator digits_only() {
 sim::Policy policy_named(const std::string& name) {
   if (name == "early") return sim::Policy::early;
   if (name == "random") return sim::Policy::random;
-  if (name == "adversarial") throw Unsupported("policy adversarial is not built yet; early, late and random are");
+  if (name == "adversarial") return sim::Policy::adversarial;
   return sim::Policy::late;
 }
 
 sim::Scheduler scheduler_named(const std::string& name) {
   if (name == "random") return sim::Scheduler::random;
-  if (name == "exhaustive") throw Unsupported("scheduler exhaustive is not built yet; round-robin and random are");
   return sim::Scheduler::round_robin;
 }
 
@@ -55,9 +55,24 @@ void add_options(CLI::App& command, SimOptions& options) {
       ->check(one_of({"early", "late", "random", "adversarial"}))->type_name("early|late|random|adversarial");
   command.add_option("--scheduler", options.scheduler, "Which warp goes next (round-robin)")
       ->check(one_of({"round-robin", "random", "exhaustive"}))->type_name("round-robin|random|exhaustive");
+  command.add_option("--replay", options.replay, "Run the one schedule that an earlier run has printed")->type_name("TOKEN");
   command.add_option("--seed", options.seed, "Of everything random (0)")->check(digits_only())->type_name("N");
   command.add_option("--max-steps", options.max_steps, "Executed warp instructions after which a run stops (10,000,000)")
       ->check(digits_only())->type_name("N");
+}
+
+void add_schedules(CLI::App& command, SimOptions& options) {
+  command.add_option("--schedules", options.most_schedules,
+                     fmt::format("Run up to N schedules that may differ (--scheduler exhaustive alone: {})", SimOptions::exhaustive_bound))
+      ->check(digits_only())->check(CLI::PositiveNumber)->type_name("N");
+}
+
+std::uint64_t SimOptions::schedules() const {
+  const bool exhaustive = scheduler == "exhaustive";
+  const bool many = exhaustive || most_schedules > 0;
+  if (many && !replay.empty()) throw InputError("--replay runs one schedule, --schedules and --scheduler exhaustive run many", "give one of them");
+  if (most_schedules > 0 && scheduler == "random") throw InputError("--schedules takes schedules in order, not at random", "leave --scheduler out");
+  return many ? std::max<std::uint64_t>(most_schedules > 0 ? most_schedules : exhaustive_bound, 1) : 1;
 }
 
 sim::Options SimOptions::for_profile(const std::optional<std::string>& of_file) const {

@@ -30,11 +30,19 @@ struct SimOptions {
   std::uint64_t seed = 0;
   std::uint64_t max_steps = 10'000'000;
 
+  // Many schedules: --schedules N, --scheduler exhaustive; one of them again: --replay TOKEN. Only some commands have them.
+  std::uint64_t most_schedules = 0;  // 0: not given
+  std::string replay;
+  static constexpr std::uint64_t exhaustive_bound = 10'000;
+  // How many schedules to run: 1 unless some are asked for. InputError where the options contradict each other.
+  std::uint64_t schedules() const;
+
   // For a scenario whose file names `of_file` (or nothing). InputError for switches and values that do not exist; Unsupported
   // for policies and schedulers that this version does not have.
   sim::Options for_profile(const std::optional<std::string>& of_file) const;
 };
 void add_options(CLI::App& command, SimOptions& options);
+void add_schedules(CLI::App& command, SimOptions& options);  // --schedules
 
 // An option that takes a whole number; CLI11 alone reads -1 as the largest one.
 void add_number(CLI::App& command, const std::string& name, std::uint64_t& value, const std::string& what);

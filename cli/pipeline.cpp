@@ -1,7 +1,9 @@
 #include "cli/pipeline.hpp"
 
+#include <algorithm>
 #include <array>
 #include <new>
+#include <set>
 
 #include <fmt/format.h>
 
@@ -10,6 +12,7 @@
 #include "report/text.hpp"
 #include "report/worksheet.hpp"
 #include "sim/reference/reference.hpp"
+#include "sim/schedules/explore.hpp"
 
 namespace tmemsim::cli {
 namespace {
@@ -25,6 +28,8 @@ void take(report::RunResult& result, const sim::Outcome& outcome) {
   result.findings = outcome.findings;
   result.all_schedules = outcome.all_schedules;
   result.unordered = outcome.unordered;
+  result.choices.clear();
+  for (const sim::OpenChoice& choice : outcome.choices) result.choices.push_back({choice.at, choice.what});
   result.steps = outcome.steps;
 }
 
@@ -52,6 +57,112 @@ Expect without_values(Expect expect) {
   return expect;
 }
 
+// What tells outcomes of one program apart: status, and which findings.
+std::string outcome_text(const report::RunResult& result) {
+  std::vector<std::string> parts;
+  for (const Finding& finding : result.findings) {
+    if (finding.severity == Severity::note) continue;
+    const auto place = [](const Ref& ref) { return ref.label.empty() ? ref.path : ref.label; };
+    parts.push_back(fmt::format("{} at {}{}", id(finding.verdict), place(finding.at), finding.other ? fmt::format(" (other: {})", place(*finding.other)) : ""));
+  }
+  std::sort(parts.begin(), parts.end());
+  const bool mismatch = result.mismatch() != nullptr;
+  if (mismatch) parts.push_back("mismatch");
+  return parts.empty() ? std::string(report::name(result.status)) : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// One scenario, ready to run.
+class Pipeline {
+ public:
+  Pipeline(const Scenario& scenario, const Program& program, sim::Options how, const PipelineOptions& options)
+      : scenario_(scenario), program_(program), how_(std::move(how)), options_(options),
+        expect_(options.values ? scenario.expect : without_values(scenario.expect)) {}
+
+  void run(report::RunResult& result) {
+    if (!options_.replay.empty()) how_.schedule = sim::from_token(options_.replay, program_);
+    if (options_.schedules > 1) return explore(result);
+    report::EventLog log;
+    const sim::Outcome outcome = sim::run(program_, how_, options_.worksheets ? &log : options_.observer);
+    report(result, outcome);
+    add_worksheets(result, log);
+    result.replay = options_.replay;
+    if (options_.after_run) options_.after_run(program_, outcome);
+  }
+
+ private:
+  void report(report::RunResult& result, const sim::Outcome& outcome) {
+    take(result, outcome);
+    if (options_.values) compare(result, program_, outcome, scenario_, options_.no_expect);
+    else note_never_executed(result, outcome);
+  }
+
+  // The first schedule that is not as expected is the one that is shown; without one, the first.
+  void explore(report::RunResult& result) {
+    report::Explored explored;
+    std::optional<sim::Outcome> shown;
+    const report::RunResult blank = result;
+    bool failed = false;
+    const sim::Exploration done = sim::explore(program_, how_, options_.schedules, [&](const sim::Schedule& schedule, const sim::Outcome& outcome) {
+      report::RunResult one = blank;
+      report(one, outcome);
+      judge(one, expect_, {options_.no_expect, options_.werror});
+      if (!schedule.points.empty()) one.replay = sim::to_token(schedule, program_);
+      count(explored, one);
+      if (shown && (failed || one.exit_code == 0)) return true;
+      failed = one.exit_code != 0;
+      result = std::move(one);
+      shown = outcome;
+      return true;
+    });
+    explored.schedules = done.schedules;
+    explored.complete = done.complete;
+    explored.out_of_steps = done.out_of_steps;
+    result.all_schedules = done.complete && explored.outcomes.size() == 1;
+    result.explored = std::move(explored);
+    if (options_.worksheets) {  // the schedule that is shown, once more
+      if (!result.replay.empty()) how_.schedule = sim::from_token(result.replay, program_);
+      report::EventLog log;
+      sim::run(program_, how_, &log);
+      add_worksheets(result, log);
+    }
+    if (options_.after_run) options_.after_run(program_, *shown);
+  }
+
+  void add_worksheets(report::RunResult& result, const report::EventLog& log) const {
+    if (!options_.worksheets) return;
+    for (const Finding& finding : result.findings) result.worksheets.push_back(report::worksheet(*program_.kernel, log, finding));
+  }
+
+  static void count(report::Explored& explored, const report::RunResult& one) {
+    const std::string what = outcome_text(one);
+    for (report::Explored::Outcome& known : explored.outcomes)
+      if (known.what == what && known.as_expected == one.as_expected) return void(++known.count);
+    explored.outcomes.push_back({what, 1, one.as_expected, one.replay});
+  }
+
+  void note_never_executed(report::RunResult& result, const sim::Outcome& outcome) const {
+    result.rules_only = true;
+    if (outcome.steps == 0) return;  // a fault that is there before anything runs
+    std::set<std::string> known;
+    for (std::size_t i = 0; i < program_.steps.size(); ++i) {
+      const Step& step = program_.steps[i];
+      if (step.kind != Step::Kind::op || outcome.executed[i] || !known.insert(step.stmt->path).second) continue;
+      Ref ref;
+      ref.at = step.stmt->at;
+      ref.path = step.stmt->path;
+      ref.label = step.stmt->label;
+      ref.op = std::visit([](const auto& op) { return std::string(std::remove_cvref_t<decltype(op)>::row.name); }, std::get<MachineOps::Any>(step.stmt->node));
+      result.never_executed.push_back(std::move(ref));
+    }
+  }
+
+  const Scenario& scenario_;
+  const Program& program_;
+  sim::Options how_;
+  const PipelineOptions& options_;
+  const Expect expect_;
+};
+
 }  // namespace
 
 std::vector<std::string_view> pass_names() { return {passes.begin(), passes.end()}; }
@@ -78,13 +189,7 @@ report::RunResult run_scenario(const Scenario& scenario, const std::string& file
 
     const auto machine = std::make_shared<const Kernel>(kernel_after("lower", scenario));
     const Program program = decode(machine);
-    report::EventLog log;
-    const sim::Outcome outcome = sim::run(program, how, options.worksheets ? &log : options.observer);
-    take(result, outcome);
-    if (options.worksheets)
-      for (const Finding& finding : outcome.findings) result.worksheets.push_back(report::worksheet(*machine, log, finding));
-    if (options.values) compare(result, program, outcome, scenario, options.no_expect);
-    if (options.after_run) options.after_run(program, outcome);
+    Pipeline(scenario, program, how, options).run(result);
   } catch (const lower::Refused& refused) {
     result.unsupported = without_line_end(refused.text());
     result.unsupported_at = refused.at();

@@ -17,6 +17,8 @@ struct PipelineOptions {
   bool values = true;      // compare values (run); without: only the rules (check)
   bool no_expect = false, werror = false;
   bool worksheets = false;  // fill in one for each finding; not together with an observer
+  std::uint64_t schedules = 1;  // more: explores up to so many (sim/schedules/explore.hpp)
+  std::string replay;      // token of the one schedule to run; empty: the scheduler's
   sim::Observer* observer = nullptr;
   std::function<void(const Program&, const sim::Outcome&)> after_run;  // sees the memory that the run leaves
 };

@@ -80,8 +80,17 @@ std::string json(const RunResult& run) {
   Json unordered = Json::array(), findings = Json::array();
   for (const auto& [first, second] : run.unordered) unordered.push_back({ref(run, first), ref(run, second)});
   for (const Finding& each : run.findings) findings.push_back(finding(run, each));
+  Json choices = Json::array(), explored = nullptr, never = Json::array();
+  for (const OpenChoice& choice : run.choices) choices.push_back({{"at", ref(run, choice.at)}, {"what", choice.what}});
+  for (const Ref& one : run.never_executed) never.push_back(ref(run, one));
+  if (run.explored) {
+    Json outcomes = Json::array();
+    for (const Explored::Outcome& one : run.explored->outcomes)
+      outcomes.push_back({{"what", one.what}, {"count", one.count}, {"as_expected", one.as_expected}, {"replay", text_or_null(one.replay)}});
+    explored = {{"schedules", run.explored->schedules}, {"complete", run.explored->complete}, {"outcomes", std::move(outcomes)}};
+  }
   const Mismatch* different = run.mismatch();
-  const Json object{{"tmemsim", 1},
+  Json object{{"tmemsim", 1},
                     {"file", run.file},
                     {"scenario", text_or_null(run.scenario)},
                     {"instance", text_or_null(run.instance)},
@@ -92,10 +101,14 @@ std::string json(const RunResult& run) {
                     {"compared", run.reference.compared},
                     {"schedules", run.all_schedules ? "all" : "this one"},
                     {"unordered", std::move(unordered)},
+                    {"choices", std::move(choices)},
+                    {"explored", std::move(explored)},
+                    {"replay", text_or_null(run.replay)},
                     {"status", name(run.status)},
                     {"reason", text_or_null(run.reason)},
                     {"findings", std::move(findings)},
                     {"mismatch", different ? mismatch(run, *different) : Json(nullptr)}};
+  if (run.rules_only) object["not_checked"] = std::move(never);
   return object.dump(-1, ' ', false, Json::error_handler_t::replace);
 }
 

@@ -36,6 +36,26 @@ struct Comparison {
   std::optional<Mismatch> first;
 };
 
+// Runs of one program under many schedules: what came out, and how often.
+struct Explored {
+  struct Outcome {
+    std::string what;           // "clean", "mbar-phase at program[4]"
+    std::uint64_t count = 0;    // schedules with this outcome
+    bool as_expected = true;
+    std::string replay;         // token of the first of them; empty: the run without a schedule
+  };
+  std::uint64_t schedules = 0;  // runs made
+  bool complete = false;        // every schedule that can make a difference is among them
+  bool out_of_steps = false;    // not complete because of --max-steps
+  std::vector<Outcome> outcomes;  // in the order in which they were found
+};
+
+// Something that chance decides in a run, beside the order of two statements.
+struct OpenChoice {
+  Ref at;
+  std::string what;
+};
+
 struct RunResult {
   std::string file, scenario, instance, profile, policy;
   std::uint64_t seed = 0;
@@ -50,6 +70,11 @@ struct RunResult {
   std::vector<std::string> worksheets;        // of each finding, where they were asked for (report/worksheet.hpp)
   bool all_schedules = false;
   std::vector<std::pair<Ref, Ref>> unordered;
+  std::vector<OpenChoice> choices;
+  std::optional<Explored> explored;           // of many schedules; the rest of the result is the first one that failed, or the first
+  std::string replay;                         // token of the schedule that the result shows
+  std::vector<Ref> never_executed;            // check: statements that no thread reached
+  bool rules_only = false;                    // check: no values were compared
   std::uint64_t steps = 0;
   bool writes_global = false;                 // some statement that ran writes global memory
   Comparison reference;                       // against the reference interpreter

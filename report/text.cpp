@@ -140,13 +140,18 @@ void write_mismatch(Page& page, const Mismatch& mismatch, std::uint64_t differin
   page.line("");
 }
 
+std::string schedules_text(const RunResult& run) {
+  const std::string number = run.explored ? fmt::format(" ({} explored)", run.explored->schedules) : std::string();
+  return (run.all_schedules ? "holds for all schedules" : run.replay.empty() && !run.explored ? "holds for this schedule" : "holds for the schedule shown") + number;
+}
+
 std::string summary(const RunResult& run) {
   std::vector<std::string> parts;
   if (run.status == Status::error || (run.status == Status::unsupported && run.unsupported)) return {};
   parts.push_back(plural(run.steps, "step"));
   if (run.reference.compared > 0) parts.push_back(fmt::format("{} compared", plural(run.reference.compared, "element")));
   if (run.stated.compared > run.stated.differing) parts.push_back(fmt::format("{} as stated", plural(run.stated.compared - run.stated.differing, "value")));
-  parts.push_back(run.all_schedules ? "holds for all schedules" : "holds for this schedule");
+  parts.push_back(schedules_text(run));
   return fmt::format("{}", fmt::join(parts, ", "));
 }
 
@@ -171,6 +176,40 @@ void write_unordered(Page& page, const RunResult& run) {
                           second.at.line > 0 && second.at.line != first.at.line ? fmt::format(" (line {})", second.at.line) : ""));
   }
   if (run.unordered.size() > most) page.line(fmt::format("... and {} more such pairs", run.unordered.size() - most));
+  for (std::size_t i = 0; i < std::min(run.choices.size(), most); ++i) {
+    const OpenChoice& choice = run.choices[i];
+    page.line(fmt::format("{}{} {}: {}", page.location(choice.at.at), page.inked(Ink::blue, "open:"), choice.what, describe(choice.at)));
+  }
+  if (run.choices.size() > most) page.line(fmt::format("... and {} more open choices", run.choices.size() - most));
+}
+
+void write_explored(Page& page, const RunResult& run) {
+  if (!run.explored) return;
+  const Explored& explored = *run.explored;
+  std::string line = plural(explored.schedules, "schedule");
+  if (explored.complete) line += ": all that can differ";
+  else if (explored.out_of_steps) line += ": stopped at ten times --max-steps, there are more";
+  else line += ": not all of them";
+  page.line(fmt::format("{} {}", page.inked(Ink::blue, "explored:"), line));
+  constexpr std::size_t most = 8;
+  for (std::size_t i = 0; i < std::min(explored.outcomes.size(), most); ++i) {
+    const Explored::Outcome& one = explored.outcomes[i];
+    page.line(fmt::format("  {} of {}: {}{}{}", one.count, explored.schedules, page.inked(one.as_expected ? Ink::green : Ink::red, one.what),
+                          one.as_expected ? "" : ", not as expected", one.replay.empty() ? "" : fmt::format("; --replay {}", one.replay)));
+  }
+  if (explored.outcomes.size() > most) page.line(fmt::format("  ... and {} more outcomes", explored.outcomes.size() - most));
+}
+
+// What `check` promises, and what it cannot: statements that this run did not come to.
+void write_coverage(Page& page, const RunResult& run) {
+  if (!run.rules_only || run.status == Status::unsupported) return;
+  constexpr std::size_t most = 4;
+  for (std::size_t i = 0; i < std::min(run.never_executed.size(), most); ++i) {
+    const Ref& ref = run.never_executed[i];
+    page.line(fmt::format("{}{} no thread comes to {}{}: nothing is said about it", page.location(ref.at), page.inked(Ink::blue, "not checked:"), ref.op,
+                          ref.label.empty() ? "" : fmt::format(" ({})", ref.label)));
+  }
+  if (run.never_executed.size() > most) page.line(fmt::format("... and {} more statements", run.never_executed.size() - most));
 }
 
 // The first line of a reason stands beside its place, the rest (a table) below the source line.
@@ -229,6 +268,8 @@ std::string text(const RunResult& run, const TextOptions& options) {
   if (const Mismatch* mismatch = run.mismatch())
     write_mismatch(page, *mismatch, mismatch == (run.stated.first ? &*run.stated.first : nullptr) ? run.stated.differing : run.reference.differing);
   write_unordered(page, run);
+  write_coverage(page, run);
+  write_explored(page, run);
   if (run.status == Status::unsupported) write_unsupported(page, run);
   for (const std::string& sentence : run.unmet) page.line(fmt::format("{} {}", page.inked(Ink::red, "expect:"), sentence));
 

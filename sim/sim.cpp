@@ -65,11 +65,9 @@ Image image_of(const Machine& machine) {
 }  // namespace
 
 Outcome run(const Program& program, const Options& options, Observer* observer) {
-  if (options.policy == Policy::adversarial) throw Unsupported("the adversarial completion policy is not built yet");
-  if (options.scheduler == Scheduler::exhaustive) throw Unsupported("the exhaustive scheduler is not built yet");
+  if (options.scheduler == Scheduler::exhaustive) throw Unsupported("one run has one schedule; explore() makes several");
   auto machine = std::make_shared<Machine>(program, options, observer);
-  const bool ran = !check_before_running(*machine);
-  if (ran) {
+  if (!check_before_running(*machine)) {
     try {
       machine->run_to_end();
     } catch (...) {
@@ -83,9 +81,13 @@ Outcome run(const Program& program, const Options& options, Observer* observer) 
   outcome.findings = resolve(machine->candidates.all(), options.profile);
   outcome.image = image_of(*machine);
   outcome.issued = std::move(machine->issued);
-  outcome.all_schedules = ran && machine->unordered.empty() && !machine->over_limit;
+  outcome.all_schedules = machine->unordered.empty() && machine->choices.empty() && !machine->over_limit;
   outcome.unordered = std::move(machine->unordered);
+  outcome.choices = std::move(machine->choices);
+  outcome.branches = std::move(machine->branches);
+  outcome.decisions = std::move(machine->decisions);
   outcome.steps = machine->steps;
+  outcome.executed = std::move(machine->executed);
   machine->candidates.on_add = nullptr;
   machine->tracer.reset();
   outcome.writer_of_global = [machine](BufferId buffer, std::int64_t byte) -> std::optional<Ref> {

@@ -16,13 +16,15 @@
 #include "ir/issued.hpp"
 #include "ir/profile.hpp"
 #include "ir/program.hpp"
+#include "sim/schedules/schedule.hpp"
 #include "sim/trace/event.hpp"
 
 namespace tmemsim::sim {
 
-// When the effect of an asynchronous operation is applied.
+// When the effect of an asynchronous operation is applied: at issue; when it is waited for; at any time between; as late as can
+// be and in the order that shows a wrong value, where one of several orders does.
 enum class Policy : std::uint8_t { early, late, random, adversarial };
-// Which warp goes next.
+// Which warp goes next. `exhaustive` is a matter of several runs: explore() in schedules/explore.hpp; run() refuses it.
 enum class Scheduler : std::uint8_t { round_robin, random, exhaustive };
 
 struct Options {
@@ -31,6 +33,14 @@ struct Options {
   Scheduler scheduler = Scheduler::round_robin;
   std::uint64_t seed = 0;
   std::uint64_t max_steps = 10'000'000;   // executed warp instructions
+  std::optional<Schedule> schedule;       // takes the place of the scheduler
+};
+
+// Something beside the order of two statements that the ISA, or a fault reported before, leaves to chance in this run.
+struct OpenChoice {
+  Ref at;
+  std::string what;                       // "which lane is elected"
+  bool enumerable = true;                 // explore() tries all its outcomes
 };
 
 struct Outcome {
@@ -38,8 +48,12 @@ struct Outcome {
   Image image;
   std::vector<Issued> issued;
   bool all_schedules = false;             // the run stands for every schedule
-  std::vector<std::pair<Ref, Ref>> unordered;  // otherwise: the pairs that make it depend on the schedule
+  std::vector<std::pair<Ref, Ref>> unordered;  // otherwise: the pairs that make it depend on the schedule (the first 64),
+  std::vector<OpenChoice> choices;        // and the open choices
+  BranchPoints branches;                  // the same as steps, all of them
+  std::vector<Decision> decisions;        // under a schedule: what was decided, in order
   std::uint64_t steps = 0;
+  std::vector<std::uint8_t> executed;     // by step of the program: some thread has executed it
   // The statement that last wrote this byte of a global buffer, this cell, this register row: for mismatch reports.
   std::function<std::optional<Ref>(BufferId buffer, std::int64_t byte)> writer_of_global;
 };

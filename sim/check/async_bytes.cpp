@@ -140,6 +140,7 @@ class AsyncChecker {
     });
     if (readers.empty()) return me;
     if (readers.size() < most_readers) readers.push_back({record_, y.lanes});
+    else warp_.machine.note_choice(Machine::Open::bound, y.step, warp_.machine.ref(record_));
     return table_.intern(readers);
   }
 

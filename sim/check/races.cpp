@@ -85,7 +85,6 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
     if (x_record == settled_record || x_record == record) return true;
     const Access& x = table[x_record];
     if (x.kind != AccessKind::order) return complete_for(Sight::generic, x, lanes_of_y);
-    if (x.strong && y.strong) return true;
     if (x.cta == y.cta && x.warp == y.warp && x_lanes == lanes_of_y && std::has_single_bit(x_lanes)) return true;
     if (happened_before(Sight::generic, x_record, x.lanes, span.lanes, y.collective)) {
       settled_record = x_record;
@@ -101,6 +100,10 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
     if (span.owner && !span.owner->mbarriers.empty()) report_object_access(span, lane, bytes);
     const auto check = [&](std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes) {
       if (is_settled(x_record, x_lanes, lanes_of_y)) return true;
+      if (table[x_record].strong && y.strong) {  // no race; who comes first is open
+        if (!happened_before(Sight::any, x_record, x_lanes, lanes_of_y, y.collective)) machine.note_unordered(record, x_record);
+        return true;
+      }
       if (!all_bad(span, lane, bytes)) report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes);
       faulty = true;
       return false;
@@ -132,6 +135,7 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
         return;
       }
       if (readers.size() < most_readers) readers.push_back({record, mine});
+      else machine.note_choice(Machine::Open::bound, step, machine.ref(record));
       past.reader = table.intern(readers);
     });
     if (!faulty) return;

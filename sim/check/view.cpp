@@ -78,6 +78,24 @@ void View::join(const View& other) {
   }
 }
 
+bool View::covers(const View& other) const {
+  for (const Block& theirs : other.blocks_) {
+    const Block* mine = block(theirs.cta);
+    const auto known = [&](std::size_t agent) { return mine && agent < mine->counts.size() ? mine->counts[agent] : 0; };
+    for (const Lanes& lanes : theirs.lanes)
+      for (std::uint32_t lane = 0; lane < 32; ++lane)
+        if (lanes.count[lane] > 0 && order(theirs.cta, lanes.warp, lane) < lanes.count[lane]) return false;
+    for (std::size_t i = 0; i < theirs.counts.size(); ++i) {
+      if (theirs.counts[i] <= known(i)) continue;
+      bool lane_by_lane = mine != nullptr && i % 3 == 0;  // perhaps an order counter, known for each lane by itself
+      for (std::uint32_t lane = 0; lane < 32 && lane_by_lane; ++lane)
+        lane_by_lane = order(theirs.cta, static_cast<std::uint32_t>(i / 3), lane) >= theirs.counts[i];
+      if (!lane_by_lane) return false;
+    }
+  }
+  return true;
+}
+
 void FencedView::join(const FencedView& other) {
   now.join(other.now);
   released.join(other.released);

@@ -26,6 +26,8 @@ class View {
   void raise(std::uint32_t cta, std::uint32_t agent, std::uint32_t count);
   void raise_order(std::uint32_t cta, std::uint32_t warp, std::uint32_t lanes, std::uint32_t count);
   void join(const View& other);
+  // Whether everything that the other knows is known here, too.
+  bool covers(const View& other) const;
   bool operator==(const View&) const = default;
 
  private:

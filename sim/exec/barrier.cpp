@@ -218,7 +218,8 @@ Ran execute(const ElectSync& op, Warp& warp) {
   const std::uint32_t row = warp.plan(op.dst).rows.front();
   warp.write_row(row, warp.lanes, 0, 0);
   std::uint32_t* words = warp.state.registers.row(row);
-  const auto leader = static_cast<std::uint32_t>(std::countr_zero((mask & warp.lanes) != 0 ? mask & warp.lanes : warp.lanes));
+  warp.state.leader = warp.machine.elected((mask & warp.lanes) != 0 ? mask & warp.lanes : warp.lanes);
+  const auto leader = static_cast<std::uint32_t>(std::countr_zero(warp.state.leader));
   for (std::uint32_t lane = 0; lane < 32; ++lane)
     if (warp.lanes >> lane & 1u) words[lane] = lane == leader ? 1 : 0;
   return Ran::finished();

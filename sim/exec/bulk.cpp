@@ -155,12 +155,13 @@ Effect load(const BulkCopy& op, Warp& warp, const Side& own, const Side& src, st
     // What is copied is handed over; what the thread did before is not released by it.
     Views views;
     views.any = warp.released(warp.lanes).any;
+    const View knows = views.any;
     for (View* view : {&views.any, &views.generic, &views.async, &views.tensor.now, &views.tensor.released, &views.tolerant.now, &views.tolerant.released})
       view->raise(cta->index, agent, number);
     const std::uint32_t index = cta->index;
-    effects.push_back([dst, src, valid, index, offset, signal_record = record, views](Machine& machine) {
+    effects.push_back([dst, src, valid, index, offset, signal_record = record, views, knows](Machine& machine) {
       move_bytes(dst, src);
-      if (valid) mbarrier_complete_tx(machine, machine.ctas[index], offset, dst.count, {signal_record, &views, true});
+      if (valid) mbarrier_complete_tx(machine, machine.ctas[index], offset, dst.count, {signal_record, &views, true, &knows});
     });
   }
   return [effects](Machine& machine) {
@@ -188,10 +189,7 @@ Effect store(Warp& warp, const Side& dst, const Side& src, std::uint32_t& record
   copy_flags(dst, src, !fine);
   note(warp, src, false);
   note(warp, dst, true);
-  return [dst, src, &thread, number](Machine&) {
-    move_bytes(dst, src);
-    thread.completed = std::max(thread.completed, number);
-  };
+  return [dst, src](Machine&) { move_bytes(dst, src); };
 }
 
 }  // namespace
@@ -237,7 +235,7 @@ Ran execute(const BulkWaitGroup& op, Warp& warp) {
     const std::int64_t allowed = std::max<std::int32_t>(0, pending.value[one.first_lane()]), groups = static_cast<std::int64_t>(thread.groups.size());
     if (groups <= allowed) continue;
     const std::uint32_t covered = thread.groups[static_cast<std::size_t>(groups - allowed - 1)];
-    while (thread.completed < covered && !warp.machine.background.empty()) warp.machine.complete_background();
+    warp.machine.complete_bulk(warp.state, one.lanes, covered);
     if (warp.machine.tracer) warp.machine.tracer->see_bulk(warp.state, one.first_lane(), covered);
     one.change_views(one.lanes, [&](Views& views) {
       for (View* view : {&views.any, &views.generic, &views.async, &views.tensor.now, &views.tolerant.now}) {

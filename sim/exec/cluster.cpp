@@ -30,6 +30,7 @@ SyncPoint key_of(std::uint32_t cluster) { return {BarrierState::Kind::cluster, c
 void complete(Machine& machine, std::uint32_t cluster) {
   ClusterBarrier& barrier = machine.clusters[cluster];
   ++barrier.uses;
+  barrier.completed_by = barrier.last_record;
   barrier.completed = std::move(barrier.arriving);
   barrier.completed_relaxed = std::move(barrier.arriving_relaxed);
   barrier.arriving = {};
@@ -50,11 +51,14 @@ Ran execute(const ClusterArrive& op, Warp& warp) {
     warp.report(warp.candidate(Verdict::participation, "a thread arrives at the cluster barrier a second time before it has waited", barrier.last_record));
     return Ran::finished();
   }
+  // Determinate only if whoever arrives knows that the use before this one is complete.
+  const Views arriving = warp.released(warp.lanes);
+  if (!arriving.any.covers(barrier.completed.any) || !arriving.any.covers(barrier.completed_relaxed.any)) warp.machine.note_unordered(record, barrier.completed_by);
   barrier.last_record = record;
   if (warp.machine.tracer) warp.machine.tracer->arrive(key_of(warp.cta.cluster));
   warp.state.cluster_arrived |= warp.lanes;
   warp.state.cluster_use = barrier.uses;
-  (op.sem == Sem::relaxed ? barrier.arriving_relaxed : barrier.arriving).join_released(warp.released(warp.lanes));
+  (op.sem == Sem::relaxed ? barrier.arriving_relaxed : barrier.arriving).join_released(arriving);
   if (is_complete(warp.machine, warp.cta.cluster)) complete(warp.machine, warp.cta.cluster);
   return Ran::finished();
 }

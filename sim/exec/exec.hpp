@@ -91,6 +91,9 @@ class Warp {
   // As a value that matters (operand, predicate, address): undefined lanes are uninit-read. Returns lanes now known bad.
   std::uint32_t use_value(std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad, std::string_view what);
 
+  // The same where the value decides what is done next (address, condition, count): if it is bad, the rest of the run is open.
+  std::uint32_t steer(std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad, std::string_view what);
+
   // ---- shared and global memory ----
   // Where each lane's access falls; reports what is out of bounds or misaligned and leaves those lanes out. `rank`: shared
   // memory of that CTA of the cluster.
@@ -108,7 +111,8 @@ class Warp {
   Candidate candidate(Verdict verdict, std::string message);    // at: this instance
   // Other: the access `earlier`.
   Candidate candidate(Verdict verdict, std::string message, std::uint32_t earlier);
-  void report(Candidate candidate) { machine.candidates.add(std::move(candidate)); }
+  // A finding. Two instructions that nothing orders are an unordered pair of this run, too (check/open.cpp).
+  void report(Candidate found);
 
   // Whether the lanes `x_lanes` of the access came before `y_lanes` of this warp. `collective`: this operation is one event of
   // all its lanes, and comes after whatever comes before any of them.

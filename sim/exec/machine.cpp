@@ -36,9 +36,10 @@ void put_initial(const Kernel& kernel, const Buffer& buffer, ByteMemory& memory,
 }  // namespace
 
 Machine::Machine(const Program& program_, const Options& options_, Observer* observer)
-    : program(program_), kernel(*program_.kernel), options(options_), random(options_.seed) {
+    : program(program_), kernel(*program_.kernel), options(options_), random(options_.seed), open_facts(program_) {
   plans.resize(program.steps.size());
   in_tile.assign(program.steps.size(), 0);
+  executed.assign(program.steps.size(), 0);
   bool inside = false;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
     plan_step(program, program.steps[i], plans[i]);
@@ -157,14 +158,6 @@ Ref Machine::ref(std::uint32_t step, const WarpState& warp, std::uint32_t lanes)
   Ref made = reference(*this, step, warp.cta, warp.warp, lanes);
   if (!program.steps[step].loops_around.empty() && lanes != 0) made.loop = loop_values(step, loop_snapshot(step, warp, lanes));
   return made;
-}
-
-void Machine::note_unordered(std::uint32_t record, std::uint32_t other) {
-  constexpr std::size_t most_pairs = 64;
-  if (unordered.size() >= most_pairs) return;
-  std::pair<Ref, Ref> pair{ref(other), ref(record)};
-  const auto same = [&](const std::pair<Ref, Ref>& known) { return known.first.path == pair.first.path && known.second.path == pair.second.path; };
-  if (std::none_of(unordered.begin(), unordered.end(), same)) unordered.push_back(std::move(pair));
 }
 
 void Machine::log_issue(const WarpState& warp, std::uint32_t step, std::uint32_t lanes) {

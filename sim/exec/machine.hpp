@@ -9,12 +9,14 @@
 #include <memory>
 #include <optional>
 #include <random>
+#include <set>
 #include <string>
 #include <utility>
 #include <vector>
 
 #include "sim/check/access.hpp"
 #include "sim/check/candidate.hpp"
+#include "sim/check/open.hpp"
 #include "sim/check/view.hpp"
 #include "sim/exec/mbarrier.hpp"
 #include "sim/exec/plan.hpp"
@@ -68,6 +70,7 @@ struct LaneGroup {
   static constexpr std::int64_t no_phase = INT64_MIN;
   std::int64_t meant = no_phase; // phase that a wait on an mbarrier means
   std::uint64_t wake = 0;
+  std::uint64_t asked = ~std::uint64_t{0};  // Machine::happened when it last asked a question in a loop
   bool yielded = false;          // has taken a backward branch since the other lanes ran
   bool retrying = false;         // executes the operation again that blocked it
   bool alone = false;            // goes on with an operation of the whole warp although lanes are missing: reported
@@ -91,6 +94,10 @@ struct WarpState {
   std::uint32_t cluster_use = 0;      // the use of it that they arrived in
   std::uint32_t polled_false = 0;     // `executed` at the last poll of an mbarrier that said no
   std::int64_t polled_barrier = -1;
+  // Elections: which lanes something has told apart, and what the elected one has done (check/open.cpp).
+  std::uint32_t apart = 0, apart_number = 0;
+  std::uint32_t leader = 0, elected_step = 0, elected_number = 0;  // lane (a mask); its last election, and instruction
+  bool thread_named = false, thread_elected = false;  // issued something that is known by its thread
   std::deque<Flight> flights;       // ld and st that have had no effect yet, in issue order
   bool queued = false;              // stands in Machine::ready
 };
@@ -122,7 +129,7 @@ struct TensorOperation {
 // A thread that copies from shared to global memory: its bulk groups.
 struct BulkThread {
   std::uint32_t read_agent = 0, agent = 0;  // sources read; copies complete
-  std::uint32_t issued = 0, completed = 0;  // copies
+  std::uint32_t issued = 0;                 // copies
   std::vector<std::uint32_t> groups;        // committed: the number of copies up to the end of each
 };
 
@@ -141,6 +148,7 @@ struct Cta {
   std::uint32_t relinquish_record = 0;   // first relinquish; 0: none
   std::vector<std::uint32_t> allocs;     // records of the allocs that were executed
   std::vector<std::uint32_t> alloc_columns;
+  std::uint32_t most_columns = 0, alloc_sizes = 0;  // asked for and held at once, at most; the sizes asked for, as bits
   std::uint32_t last_lifecycle_record = 0;  // last alloc or dealloc
   std::vector<std::uint32_t> lost_deallocs;  // columns; whose address is known bad: what they were meant to free is no leak
   std::map<std::int64_t, Mbarrier> mbarriers;   // by byte offset in the window; valid and invalidated ones
@@ -158,7 +166,7 @@ struct ClusterBarrier {
   std::uint32_t uses = 0;                // completed
   Views arriving, arriving_relaxed;      // of the use under way
   Views completed, completed_relaxed;    // of the last one
-  std::uint32_t last_record = 0;
+  std::uint32_t last_record = 0, completed_by = 0;
 };
 
 // What happened to a granule of columns last.
@@ -190,6 +198,7 @@ struct Machine {
 
   std::vector<StepPlan> plans;           // by step
   std::vector<std::uint8_t> in_tile;     // by step: inside a lowered primitive
+  std::vector<std::uint8_t> executed;    // by step: by some thread
   AccessTable accesses;
   std::uint32_t mbarrier_places = 0;     // bytes where operations have named an mbarrier
   std::vector<Sm> sms;
@@ -200,7 +209,9 @@ struct Machine {
   // early applies them at once, late when nobody can go on without them, random at any time between.
   std::deque<Background> background;
   void start(Background operation);
-  void complete_background();            // the oldest one
+  void complete_background();            // the next one of the policy
+  void complete_background(std::size_t index);          // one, after those of its thread that the tensor core runs before it
+  void complete_bulk(const WarpState& warp, std::uint32_t lanes, std::uint32_t count);  // the first copies of a thread
   std::deque<TensorOperation> tensor_operations;  // the last ones, in issue order
   // A phase or barrier was completed, or a thread exited: waits look again. Polls that nothing can answer are a standstill.
   void wake_mbarrier_waits(Cta& cta, std::int64_t offset);
@@ -212,9 +223,27 @@ struct Machine {
   bool stopped = false;                  // deadlock, step limit
   bool over_limit = false;
 
-  // Pairs whose order the program leaves open although the outcome may depend on it.
+  // ---- what a schedule may decide (check/open.cpp) ----
+  // Pairs whose order the program leaves open although the outcome may depend on it; the other choices; both as steps.
   std::vector<std::pair<Ref, Ref>> unordered;
+  std::vector<OpenChoice> choices;
+  BranchPoints branches;
   void note_unordered(std::uint32_t record, std::uint32_t other);
+  void note_unordered(const Ref& first, const Ref& second);
+  enum class Open : std::uint8_t { leader, placement, value, bound };
+  void note_choice(Open kind, std::uint32_t step, const Ref& at);
+  void note_lanes(WarpState& warp, std::uint32_t step, const LaneGroup& group, std::uint32_t lanes, std::uint32_t number);
+  // At the end: what is incomplete may be complete under another schedule.
+  void note_open_ends();
+  void note_contention(const Sm& sm);
+  OpenFacts open_facts;
+
+  // ---- runs under a schedule (exec/scheduler_choices.cpp) ----
+  std::vector<Decision> decisions;
+  std::uint64_t happened = 0;            // what others can notice; who asks again before that changes learns nothing
+  std::uint32_t decide(std::size_t options);  // the option that the schedule takes; options >= 1
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> leaders;  // decided: (lanes, leader)
+  std::uint32_t elected(std::uint32_t lanes);  // the one of the lanes, as a mask: always the same of the same lanes
 
   std::uint32_t cta_of_rank(const Cta& cta, std::uint32_t rank) const;  // CTA of the same cluster, in the grid
   LaneGroup* group_at(WarpState& warp, std::uint32_t step, std::uint32_t lanes);
@@ -239,12 +268,17 @@ struct Machine {
   std::size_t turn = 0;
   void run_to_end();
   void make_ready(WarpState& warp);
+  bool run_scheduled();                  // as far as the next decision; false: nobody can go on
   void columns_freed(Sm& sm);            // wakes allocs that wait
   // Brings the flights of a warp with number <= count (of that agent) to their effect.
   void complete(WarpState& warp, Async agent, std::uint32_t count);
   void complete_one(WarpState& warp, Flight& flight);
 
+  std::uint32_t executing(const Step& step, const WarpState& warp, std::uint32_t lanes);
+
  private:
+  std::set<std::pair<std::uint32_t, std::uint32_t>> unordered_steps_, chosen_steps_;  // named already
+  bool knows_of_leader(const WarpState& warp, std::uint32_t lanes) const;
   void collect_garbage();
   WarpState* next_warp();
   void run_warp(WarpState& warp);
@@ -267,9 +301,20 @@ struct Machine {
   void report_blocked();
   void report_standstill(const std::vector<Blocked>& blocked);
   void complete_random(WarpState& warp);
+  void stop_at_limit(WarpState& warp, const LaneGroup& group);
+  void apply_background(std::size_t index);
+  std::size_t most_adverse() const;
+  // Under a schedule: the group stands at a point where the order is open.
+  bool is_held(const WarpState& warp, const LaneGroup& group);
+  bool learns_nothing(const LaneGroup& group) const;
+  bool is_point(std::uint32_t step) const;
+  void go_on(WarpState& warp, std::size_t group);
   void check_permits_held();
   void log_issue(const WarpState& warp, std::uint32_t step, std::uint32_t lanes);
 };
+
+// tcgen05.md 5.2: whether the tensor core runs x, issued before y, in front of it (exec/warp.cpp).
+bool is_pipelined_pair(const Access& x, const Access& y);
 
 // ---- named barriers (exec/barrier.cpp) ----
 // Takes note of exited lanes: barriers without a count do not wait for them.

@@ -57,6 +57,75 @@ bool knows(const View& view, const Machine& machine, std::uint32_t record) {
   return false;
 }
 
+std::uint32_t lane_record(Warp& warp, std::uint32_t lanes) {
+  Access access = warp.describe();
+  access.lanes = lanes;
+  access.collective = true;
+  return warp.machine.accesses.add(access);
+}
+
+// ---- what a schedule may decide ----
+
+// The order of two operations on the object is open, and with it that of all that touch it.
+void note_open(Machine& machine, Mbarrier& barrier, std::uint32_t record, std::uint32_t other) {
+  machine.note_unordered(record, other != 0 ? other : barrier.init_record);
+  barrier.open.any = true;
+}
+
+// Of a barrier about which something is reported, the first to show it may be named: that depends on the schedule once two
+// operations are not ordered.
+void note_touch(Machine& machine, Mbarrier& barrier, std::uint32_t record, const View& knows) {
+  OpenPhases& open = barrier.open;
+  const std::uint32_t step = machine.accesses[record].step;
+  if (std::find(open.steps.begin(), open.steps.end(), step) == open.steps.end()) open.steps.push_back(step);
+  if (open.concurrent == 0 && !knows.covers(open.touched)) {
+    open.concurrent = record;
+    open.concurrent_with = open.touched_by;
+  }
+  open.touched.join(knows);
+  open.touched_by = record;
+}
+
+// Whoever changes the phase under way has to know that the one before it is complete.
+void note_turn(Machine& machine, Mbarrier& barrier, const Signal& signal) {
+  const View& knows = signal.knows ? *signal.knows : signal.views->any;
+  note_touch(machine, barrier, signal.record, knows);
+  if (!barrier.open.turns.follow_the_last(knows)) note_open(machine, barrier, signal.record, barrier.completed_by);
+  barrier.open.turns.take_part(signal.views->any);
+}
+
+// The object is made or taken away: after everything that was done to it.
+void note_life(Machine& machine, Mbarrier& barrier, std::uint32_t record, const View& view) {
+  note_touch(machine, barrier, record, view);
+  OpenPhases& open = barrier.open;
+  if (!open.turns.follow_all(view)) note_open(machine, barrier, record, barrier.last_arrival);
+  for (const Mbarrier::Wait& wait : barrier.waits)
+    if (!knows(view, machine, wait.record)) note_open(machine, barrier, record, wait.record);
+  for (std::uint32_t poll : open.said_no)
+    if (!knows(view, machine, poll)) note_open(machine, barrier, record, poll);
+  open.turns.take_part(view);
+  open.turns.next();
+  open.arrived = {};
+  open.expects.clear();
+  open.said_no.clear();
+}
+
+// Bytes have to be expected before some arrival of the phase, and a poll that is told no has to come before the completion:
+// otherwise the phase may be complete without them.
+void note_completion(Machine& machine, Mbarrier& barrier) {
+  OpenPhases& open = barrier.open;
+  for (std::uint32_t record : open.expects)
+    if (!knows(open.arrived, machine, record)) note_open(machine, barrier, record, barrier.last_arrival);
+  View completion = open.turns.last();
+  completion.join(open.arrived);
+  for (std::uint32_t record : open.said_no)
+    if (!knows(completion, machine, record)) note_open(machine, barrier, record, barrier.last_arrival);
+  open.expects.clear();
+  open.said_no.clear();
+  open.turns.next();
+  open.arrived = {};
+}
+
 // A wait that means an older phase than the one that may be complete when it comes.
 void report_overtaken(Machine& machine, Cta& owner, std::int64_t offset, std::uint32_t wait, std::int64_t meant, std::uint32_t completer) {
   Candidate found = about(machine, owner, offset, Verdict::mbar_phase, BarrierFault::overtaken, wait,
@@ -71,7 +140,7 @@ void check_waits(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier& ba
   const auto phase = static_cast<std::int64_t>(barrier.phase);
   for (const Mbarrier::Wait& wait : barrier.waits) {
     if (wait.meant >= phase || knows(completion, machine, wait.record)) continue;
-    machine.note_unordered(wait.record, barrier.last_arrival);
+    note_open(machine, barrier, wait.record, barrier.last_arrival);
     report_overtaken(machine, owner, offset, wait.record, wait.meant, barrier.named_arrival);
   }
   std::erase_if(barrier.waits, [&](const Mbarrier::Wait& wait) { return wait.meant < phase; });
@@ -83,6 +152,7 @@ void complete_if_due(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier
   if (barrier.pending != 0 || barrier.tx != 0) return;
   const View all = barrier.handed_over();
   check_waits(machine, owner, offset, barrier, all);
+  note_completion(machine, barrier);
   if (barrier.phase == 0) barrier.first_phase = all;
   barrier.completers[barrier.phase % Mbarrier::kept_phases] = barrier.named_arrival;
   ++barrier.phase;
@@ -116,6 +186,7 @@ void check_range_of_tx(Machine& machine, Cta& owner, std::int64_t offset, Mbarri
 bool defer(Machine& machine, Cta& owner, std::int64_t offset, const Signal& signal, const std::function<void(Machine&, const Signal&)>& effect) {
   Mbarrier& entry = mbarrier_entry(machine, owner, offset);
   if (entry.valid) return false;
+  note_touch(machine, entry, signal.record, signal.knows ? *signal.knows : signal.views->any);
   if (entry.ever_valid) return true;
   constexpr std::size_t most_early = 4096;
   if (entry.early.size() >= most_early) return true;
@@ -199,7 +270,6 @@ void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int
   if (defer(machine, owner, offset, signal, [&owner, offset, count](Machine& later, const Signal& then) { mbarrier_arrive(later, owner, offset, count, then); })) return;
   Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
   if (barrier.phase > 0 && signal.views->any.count(owner.index, barrier.agent) < barrier.phase) {
-    machine.note_unordered(signal.record, barrier.completed_by);
     const Severity severity = machine.options.profile.severity(Switch::observe_each_phase);
     if (severity != Severity::none) {
       Candidate found = about(machine, owner, offset, Verdict::mbar_count, BarrierFault::unobserved, signal.record,
@@ -213,6 +283,8 @@ void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int
   }
   constexpr std::size_t most_arrivals = 1024;
   if (barrier.phase == 0 && barrier.first_arrivals.size() < most_arrivals) barrier.first_arrivals.push_back(signal.record);
+  note_turn(machine, barrier, signal);
+  barrier.open.arrived.join(signal.views->any);
   barrier.last_arrival = signal.record;
   barrier.named_arrival = later_in_text(machine, barrier.named_arrival, signal.record);
   if (count > barrier.pending) {
@@ -231,6 +303,9 @@ void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int
 void mbarrier_expect_tx(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t bytes, const Signal& signal) {
   if (defer(machine, owner, offset, signal, [&owner, offset, bytes](Machine& later, const Signal& then) { mbarrier_expect_tx(later, owner, offset, bytes, then); })) return;
   Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
+  note_turn(machine, barrier, signal);
+  if (barrier.open.expects.size() < most_waits) barrier.open.expects.push_back(signal.record);
+  else machine.note_choice(Machine::Open::bound, machine.accesses[signal.record].step, machine.ref(signal.record));
   barrier.tx += bytes;
   if (machine.tracer) machine.tracer->touch(key_of(owner, offset));
   barrier.arriving_relaxed.any.join(signal.views->any);
@@ -241,6 +316,8 @@ void mbarrier_expect_tx(Machine& machine, Cta& owner, std::int64_t offset, std::
 void mbarrier_complete_tx(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t bytes, const Signal& signal) {
   if (defer(machine, owner, offset, signal, [&owner, offset, bytes](Machine& later, const Signal& then) { mbarrier_complete_tx(later, owner, offset, bytes, then); })) return;
   Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
+  note_turn(machine, barrier, signal);
+  barrier.open.last_bytes = signal.record;
   barrier.tx -= bytes;
   if (machine.tracer) machine.tracer->arrive(key_of(owner, offset));
   barrier.arriving.join_released(*signal.views);
@@ -303,13 +380,6 @@ template <class Visit> void for_each_lane(std::uint32_t lanes, Visit&& visit) {
   for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<std::uint32_t>(std::countr_zero(lanes)));
 }
 
-std::uint32_t lane_record(Warp& warp, std::uint32_t lanes) {
-  Access access = warp.describe();
-  access.lanes = lanes;
-  access.collective = true;
-  return warp.machine.accesses.add(access);
-}
-
 // Calls act(owner, offset, lane, signal) for each lane: every thread signals by itself.
 template <class Act> Ran signal_each(Warp& warp, const Mem& bar, const std::optional<Expr>& rank, Sem sem, Act&& act) {
   const ByteSpan span = warp.locate(warp.plan(bar), object_bytes, rank);
@@ -345,10 +415,36 @@ void remember(Mbarrier& barrier, std::uint32_t thread, std::int64_t phase) {
   barrier.meant.emplace_back(thread, phase);
 }
 
-// Determinate only if whoever waits for a phase knows that the one before it is complete, and asks no open question.
-void note_order_of_wait(Warp& warp, const Mbarrier& barrier, std::int64_t meant, bool polls) {
-  if (warp.retrying || barrier.last_arrival == 0) return;
-  if (polls || known_phases(warp, barrier) < meant) warp.machine.note_unordered(lane_record(warp, warp.lanes), barrier.last_arrival);
+// What a wait means follows from what its threads know: it is open where they know different things.
+void note_order_of_wait(Warp& warp, Mbarrier& barrier, std::uint32_t record) {
+  if (warp.retrying) return;
+  note_touch(warp.machine, barrier, record, warp.released(warp.lanes).any);
+  const std::int64_t known = known_phases(warp, barrier);
+  for (const ViewGroup& group : warp.state.views)
+    if ((group.lanes & warp.lanes) && group.views.any.count(warp.cta.index, barrier.agent) != known) note_open(warp.machine, barrier, record, barrier.completed_by);
+}
+
+// A question that may be answered either way: yes only if the thread knows that the phase is complete, no only if it comes
+// before the completion (judged there).
+void note_poll(Warp& warp, Mbarrier& barrier, std::uint32_t record, std::int64_t meant, bool yes) {
+  Machine& machine = warp.machine;
+  if (!yes) {
+    std::vector<std::uint32_t>& said_no = barrier.open.said_no;
+    const Access& mine = machine.accesses[record];
+    std::erase_if(said_no, [&](std::uint32_t other) {  // the last one of a thread comes after its others
+      const Access& x = machine.accesses[other];
+      return x.cta == mine.cta && x.warp == mine.warp && x.lanes == mine.lanes && x.step == mine.step;
+    });
+    if (said_no.size() < most_waits) said_no.push_back(record);
+    else machine.note_choice(Machine::Open::bound, warp.step, machine.ref(record));
+    return;
+  }
+  if (meant < 0) return;  // a new object; that its first phase is not complete is judged when it is
+  for (const ViewGroup& group : warp.state.views) {
+    if (!(group.lanes & warp.lanes) || group.views.any.count(warp.cta.index, barrier.agent) > static_cast<std::uint32_t>(meant)) continue;
+    if (meant + 1 == barrier.phase && group.views.any.covers(barrier.open.turns.last())) continue;
+    return note_open(machine, barrier, record, barrier.completed_by);
+  }
 }
 
 template <class Op> Ran wait(const Op& op, Warp& warp) {
@@ -378,6 +474,7 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
   barrier.ever_waited_for = true;
   if (!barrier.ever_valid && !barrier.given_up) {  // an init may still come
     const std::uint32_t record = lane_record(warp, warp.lanes);
+    note_touch(machine, barrier, record, warp.released(warp.lanes).any);
     if (!op.poll) {
       if (LaneGroup* mine = machine.group_at(warp.state, warp.step, warp.lanes)) mine->meant = LaneGroup::no_phase;
       return Ran::blocked(LaneGroup::State::mbarrier, static_cast<std::uint32_t>(offset), record);
@@ -404,8 +501,12 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
   const LaneGroup* group = machine.group_at(warp.state, warp.step, warp.lanes);
   const bool tried = warp.retrying && group && group->meant != LaneGroup::no_phase;
   const std::int64_t meant = tried ? group->meant : phase_meant(known_phases(warp, barrier), p);
-  note_order_of_wait(warp, barrier, meant, op.poll.has_value());
-  if (!tried && (k > meant || !op.poll) && barrier.waits.size() < most_waits) barrier.waits.push_back({meant, record});
+  note_order_of_wait(warp, barrier, record);
+  if (op.poll) note_poll(warp, barrier, record, meant, k > meant);
+  if (!tried && (k > meant || !op.poll)) {
+    if (barrier.waits.size() < most_waits) barrier.waits.push_back({meant, record});
+    else machine.note_choice(Machine::Open::bound, warp.step, machine.ref(record));
+  }
   if (k <= meant) {
     answer(false);
     if (op.poll) {
@@ -418,7 +519,10 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
   }
   answer(true);
   // Two phases further on, the hardware would say no, or yes to another phase: told, and judged as if it had come in time.
-  if (k - meant >= 2) report_overtaken(machine, warp.cta, offset, record, meant, completer_of(barrier, meant + 1));
+  if (k - meant >= 2) {
+    note_open(machine, barrier, record, barrier.completed_by);
+    report_overtaken(machine, warp.cta, offset, record, meant, completer_of(barrier, meant + 1));
+  }
   if (machine.tracer && meant >= 0) machine.tracer->see(key_of(warp.cta, offset));
   for_each_lane(warp.lanes, [&](std::uint32_t lane) { remember(barrier, warp.state.warp * 32 + lane, meant); });
   warp.change_views(warp.lanes, [&](Views& views) { views.waited |= std::uint64_t{1} << barrier.bit; });
@@ -468,6 +572,8 @@ Ran execute(const MbarrierInit& op, Warp& warp) {
     made.ever_waited_for = barrier.ever_waited_for;
     made.reported = bad;
     if (barrier.ever_valid) made.of_earlier_objects = barrier.handed_over();
+    note_life(machine, barrier, record, warp.released(1u << lane).any);
+    made.open = std::move(barrier.open);
     const std::vector<Mbarrier::Early> early = std::move(barrier.early);
     barrier = std::move(made);
     for (const Mbarrier::Early& one : early) {
@@ -475,7 +581,10 @@ Ran execute(const MbarrierInit& op, Warp& warp) {
       const bool before = warp.happened_before(Sight::any, one.record, access.lanes, 1u << lane, false);
       Candidate found = about(machine, warp.cta, offset, Verdict::mbar_uninit, BarrierFault::object, one.record,
                               before ? "there is no barrier object here" : "nothing orders the operation after the barrier's init");
-      if (!before) set_other(machine, found, record);
+      if (!before) {
+        set_other(machine, found, record);
+        note_open(machine, barrier, one.record, record);
+      }
       machine.candidates.add(std::move(found));
       if (!before && one.effect) one.effect(machine);
     }
@@ -500,8 +609,10 @@ Ran execute(const MbarrierInval& op, Warp& warp) {
       if (warp.happened_before(Sight::any, user, ~0u, 1u << lane, true)) continue;
       Candidate found = about(warp.machine, owner, offset, Verdict::mbar_uninit, BarrierFault::object, user, "nothing orders the operation before the inval of the barrier");
       set_other(warp.machine, found, record);
+      note_open(warp.machine, barrier, user, record);
       warp.machine.candidates.add(std::move(found));
     }
+    note_life(warp.machine, barrier, record, warp.released(1u << lane).any);
     barrier.users.clear();
     barrier.valid = false;
     if (warp.machine.tracer) warp.machine.tracer->touch(key_of(warp.cta, span.first[lane]));

@@ -13,6 +13,7 @@
 #include <utility>
 #include <vector>
 
+#include "sim/check/open.hpp"
 #include "sim/check/view.hpp"
 
 namespace tmemsim::sim {
@@ -26,6 +27,7 @@ struct Signal {
   std::uint32_t record = 0;
   const Views* views = nullptr;          // what is handed over
   bool release = true;
+  const View* knows = nullptr;           // what orders the signal itself; null: views->any
 };
 
 struct Mbarrier {
@@ -64,6 +66,7 @@ struct Mbarrier {
     std::function<void(Machine&)> effect;  // may be empty
   };
   std::vector<Early> early;
+  OpenPhases open;                       // what a schedule may decide
   bool given_up = false;                 // nobody will ever init it: waits pass
   // Everything that was ever handed over by arrivals here.
   View handed_over() const;

@@ -15,14 +15,6 @@ namespace {
 
 constexpr std::size_t control_steps_a_turn = 64;  // branches and skipped statements that a warp passes in one turn
 
-std::uint32_t lowest(std::uint32_t lanes) { return lanes & (~lanes + 1u); }
-
-// Lanes of the group that execute the step.
-std::uint32_t executing(const Step& step, const WarpState& warp, std::uint32_t lanes) {
-  const std::uint32_t named = lanes & lanes_of(step.where, warp.cta, warp.warp);
-  return step.where.elect ? lowest(named) : named;
-}
-
 std::string_view agent_name(Async agent) {
   switch (agent) {
     case Async::ld: return "ld";
@@ -51,6 +43,12 @@ std::string_view waits_for(LaneGroup::State state) {
 bool names_part_of_a_warp(const Where& where) { return where.elect || (where.lanes && (where.lanes->first != 0 || where.lanes->last < 31)); }
 
 }  // namespace
+
+// Lanes of the group that execute the step.
+std::uint32_t Machine::executing(const Step& step, const WarpState& warp, std::uint32_t lanes) {
+  const std::uint32_t named = lanes & lanes_of(step.where, warp.cta, warp.warp);
+  return step.where.elect && named != 0 ? elected(named) : named;
+}
 
 void Machine::make_ready(WarpState& warp) {
   if (warp.queued) return;
@@ -98,7 +96,7 @@ LaneGroup* Machine::pick_group(WarpState& warp) {
       group.state = LaneGroup::State::ready;
       ++group.pc;
     }
-    if (group.state != LaneGroup::State::ready) continue;
+    if (group.state != LaneGroup::State::ready || is_held(warp, group)) continue;
     any_ready = true;
     if (group.yielded || waits_for_election(warp, group)) continue;
     if (!best || group.pc < best->pc) best = &group;
@@ -134,7 +132,11 @@ WarpState* Machine::next_warp() {
 }
 
 void Machine::run_to_end() {
-  while (!stopped) {
+  while (!stopped && options.schedule) {
+    if (!run_scheduled() && !quiesce()) break;
+    if (accesses.is_full()) collect_garbage();
+  }
+  while (!stopped && !options.schedule) {
     WarpState* warp = next_warp();
     if (!warp) {
       if (quiesce()) continue;
@@ -153,27 +155,29 @@ void Machine::run_to_end() {
   check_permits_held();
   report_remote_after_exit();
   report_never_initialised(*this);
+  note_open_ends();
+}
+
+void Machine::stop_at_limit(WarpState& warp, const LaneGroup& group) {
+  stopped = over_limit = true;
+  const Ref here = ref(group.pc, warp, group.lanes);
+  for (Cta& cta : ctas) resolve_rendezvous(cta);
+  if (everybody_polls()) return report_blocked();
+  if (std::any_of(candidates.all().begin(), candidates.all().end(), [](const Candidate& c) { return c.verdict == Verdict::participation; })) return;
+  Candidate found;
+  found.verdict = Verdict::step_limit;
+  found.at = here;
+  found.message = fmt::format("{} instructions were executed and the program has not ended", steps);
+  candidates.add(std::move(found));
 }
 
 void Machine::run_warp(WarpState& warp) {
   if (options.policy == Policy::random && !warp.flights.empty()) complete_random(warp);
-  if (options.policy == Policy::random && !background.empty() && random() % 8 == 0) complete_background();
+  if (options.policy == Policy::random && !options.schedule && !background.empty() && random() % 8 == 0) complete_background();
   for (std::size_t passed = 0; passed < control_steps_a_turn; ++passed) {
     LaneGroup* group = pick_group(warp);
     if (!group) return;
-    if (steps >= options.max_steps) {
-      stopped = over_limit = true;
-      for (Cta& cta : ctas) resolve_rendezvous(cta);
-      if (everybody_polls()) return report_blocked();
-      if (candidates.all().empty() || std::none_of(candidates.all().begin(), candidates.all().end(), [](const Candidate& c) { return c.verdict == Verdict::participation; })) {
-        Candidate found;
-        found.verdict = Verdict::step_limit;
-        found.at = ref(group->pc, warp, group->lanes);
-        found.message = fmt::format("{} instructions were executed and the program has not ended", steps);
-        candidates.add(std::move(found));
-      }
-      return;
-    }
+    if (steps >= options.max_steps) return stop_at_limit(warp, *group);
     const Step& step = program.steps[group->pc];
     const std::uint32_t lanes = step.kind == Step::Kind::end ? group->lanes : executing(step, warp, group->lanes);
     const bool is_operation = step.kind == Step::Kind::op && lanes != 0;
@@ -242,7 +246,7 @@ void Machine::step_group(WarpState& warp, std::size_t index) {
       return;
     case Step::Kind::tile_end: ++group.pc; return;
     case Step::Kind::delay:
-      if (lanes == 0) {
+      if (lanes == 0 || options.schedule) {  // a schedule needs no hints
         ++group.pc;
         return;
       }
@@ -340,6 +344,10 @@ void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_
                                             : std::string("the statement names only a part of the warp")));
   }
   if (!in_tile[at] && row.moves_data && !group.retrying) log_issue(warp, at, lanes);
+  if (!group.retrying && (lanes != warp.live || row.choice == Choice::leader)) note_lanes(warp, at, group, lanes, group.number);
+  happened += open_facts.affects[at];
+  if (!open_facts.asks[at]) group.asked = ~std::uint64_t{0};  // it does something beside asking
+  executed[at] = 1;
   Dispatched result = dispatch(context, step);
   LaneGroup& now_group = warp.groups[index];  // executors change states, never the list of groups
   now_group.alone = false;
@@ -386,8 +394,14 @@ void Machine::complete_one(WarpState& warp, Flight& flight) {
 }
 
 void Machine::complete(WarpState& warp, Async agent, std::uint32_t count) {
-  for (Flight& flight : warp.flights)
-    if (flight.agent == agent && flight.number <= count) complete_one(warp, flight);
+  const auto due = [&](const Flight& flight) { return flight.agent == agent && flight.number <= count; };
+  if (options.policy == Policy::adversarial) {  // nothing orders them before they are waited for
+    for (auto flight = warp.flights.rbegin(); flight != warp.flights.rend(); ++flight)
+      if (due(*flight)) complete_one(warp, *flight);
+  } else {
+    for (Flight& flight : warp.flights)
+      if (due(flight)) complete_one(warp, flight);
+  }
   std::erase_if(warp.flights, [](const Flight& flight) { return flight.done; });
 }
 
@@ -395,19 +409,6 @@ void Machine::complete_random(WarpState& warp) {
   if (random() % 4 != 0) return;
   complete_one(warp, warp.flights[random() % warp.flights.size()]);
   std::erase_if(warp.flights, [](const Flight& flight) { return flight.done; });
-}
-
-void Machine::start(Background operation) {
-  background.push_back(std::move(operation));
-  if (options.policy == Policy::early) complete_background();
-}
-
-void Machine::complete_background() {
-  const Background operation = std::move(background.front());
-  background.pop_front();
-  if (operation.mark) tracer->begin_completion(operation.mark);
-  operation.complete(*this);
-  if (operation.mark) tracer->end();
 }
 
 void Machine::wake_mbarrier_waits(Cta& cta, std::int64_t offset) {
@@ -737,7 +738,10 @@ void Machine::collect_garbage() {
     for (const GranuleHistory& history : sm.history) accesses.mark_record(history.freed_by);
   }
   for (const ByteMemory& memory : global) memory.for_each_id(mark);
-  for (const ClusterBarrier& barrier : clusters) accesses.mark_record(barrier.last_record);
+  for (const ClusterBarrier& barrier : clusters) {
+    accesses.mark_record(barrier.last_record);
+    accesses.mark_record(barrier.completed_by);
+  }
   for (const Background& operation : background) accesses.mark_record(operation.record);
   for (const Cta& cta : ctas) {
     cta.shared.for_each_id(mark);
@@ -755,6 +759,9 @@ void Machine::collect_garbage() {
         for (std::uint32_t record : *records) accesses.mark_record(record);
       for (const Mbarrier::Wait& one : barrier.waits) accesses.mark_record(one.record);
       for (const Mbarrier::Early& one : barrier.early) accesses.mark_record(one.record);
+      for (const auto* records : {&barrier.open.expects, &barrier.open.said_no})
+        for (std::uint32_t record : *records) accesses.mark_record(record);
+      for (std::uint32_t record : {barrier.open.touched_by, barrier.open.concurrent, barrier.open.concurrent_with, barrier.open.last_bytes}) accesses.mark_record(record);
     }
     for (const NamedBarrier& barrier : cta.barriers) {
       accesses.mark_record(barrier.last_record);

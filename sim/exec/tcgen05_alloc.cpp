@@ -100,13 +100,20 @@ void check_permit(Warp& warp, std::uint32_t record) {
   if (!warp.happened_before(Sight::any, relinquish, ~0u, warp.lanes, true)) warp.machine.note_unordered(record, relinquish);
 }
 
-// Another CTA of the SM that allocates: which of the two gets which columns depends on who comes first.
-void note_contention(Warp& warp, std::uint32_t record) {
-  for (std::uint32_t other : warp.sm().ctas) {
-    const Cta& neighbour = warp.machine.ctas[other];
-    if (other == warp.cta.index || neighbour.allocs.empty()) continue;
-    if (!warp.happened_before(Sight::any, neighbour.allocs.back(), ~0u, warp.lanes, true)) warp.machine.note_unordered(record, neighbour.allocs.back());
-  }
+// What the CTA takes from those that share the SM with it: judged at the end (Machine::note_open_ends).
+void note_request(Warp& warp, std::uint32_t columns) {
+  warp.cta.most_columns = std::max(warp.cta.most_columns, warp.sm().allocator.held_by(warp.cta.index) + columns);
+  warp.cta.alloc_sizes |= columns;
+}
+
+// Where the columns are is open: the lowest free place, unless the schedule says another one.
+std::optional<Allocation> take(Warp& warp, Sm& sm, std::uint32_t columns, std::uint32_t cta, std::uint32_t record) {
+  const std::vector<std::uint32_t> places = sm.allocator.places(columns);
+  if (places.empty()) return std::nullopt;
+  Machine& machine = warp.machine;
+  if (places.size() > 1 && machine.open_facts.placement) machine.note_choice(Machine::Open::placement, warp.step, machine.ref(record));
+  const bool decides = machine.options.schedule && std::binary_search(machine.options.schedule->points.placement.begin(), machine.options.schedule->points.placement.end(), warp.step);
+  return sm.allocator.take_at(places[decides ? machine.decide(places.size()) : 0], columns, cta, record);
 }
 
 // The base address goes to the slot as a weak generic write of the warp.
@@ -156,8 +163,9 @@ Ran alloc_in_pair(const TcgenAlloc& op, Warp& warp, std::uint32_t columns, std::
   }
   Sm& sm = warp.sm();
   Sm& other = warp.machine.sms[peer->sm];
-  const auto own_half = sm.allocator.take(columns, warp.cta.index, record);
-  const auto peer_half = own_half ? other.allocator.take(theirs.columns, peer->index, theirs.record) : std::nullopt;
+  const auto own_half = take(warp, sm, columns, warp.cta.index, record);
+  auto peer_half = own_half ? other.allocator.take_at(own_half->base, theirs.columns, peer->index, theirs.record) : std::nullopt;
+  if (own_half && !peer_half) peer_half = other.allocator.take(theirs.columns, peer->index, theirs.record);
   if (!peer_half) {
     if (own_half) sm.allocator.give(own_half->base);
     return Ran::blocked(LaneGroup::State::alloc, columns, record);
@@ -240,12 +248,12 @@ Ran execute(const TcgenAlloc& op, Warp& warp) {
     if (!legal && !cols.bad) {
       warp.report(warp.candidate(Verdict::alloc_size, fmt::format("{} columns cannot be allocated", cols.value)));
     }
-    note_contention(warp, record);
+    note_request(warp, columns);
     if (legal && !cols.bad) check_order_of_sizes(warp, record, columns);
   }
   if (op.cta_group == 2) return alloc_in_pair(op, warp, columns, record, !legal || cols.bad);
   Sm& sm = warp.sm();
-  const auto taken = sm.allocator.take(columns, warp.cta.index, record);
+  const auto taken = take(warp, sm, columns, warp.cta.index, record);
   const bool faulty = !legal || cols.bad;
   if (!taken) {
     if (!faulty) return Ran::blocked(LaneGroup::State::alloc, columns, record);
@@ -284,7 +292,7 @@ Ran execute(const TcgenDealloc& op, Warp& warp) {
       const std::uint8_t* flags = span.memory->flags() + first;
       const bool defined = flags[0] & flags[1] & flags[2] & flags[3] & ByteMemory::defined;
       address.bad = (flags[0] | flags[1] | flags[2] | flags[3]) & ByteMemory::bad;
-      address.bad = (warp.use_value(warp.lanes, defined ? 0 : ~0u, address.bad ? ~0u : 0, "the address to free") & warp.lanes) != 0;
+      address.bad = (warp.steer(warp.lanes, defined ? 0 : ~0u, address.bad ? ~0u : 0, "the address to free") & warp.lanes) != 0;
     }
   } else if (op.addr) {
     address = warp.evaluate_for_warp(*op.addr, "the address to free");

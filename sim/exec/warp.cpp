@@ -40,10 +40,16 @@ std::uint32_t Warp::use_value(std::uint32_t of_lanes, std::uint32_t undefined, s
   return bad | missing;
 }
 
+std::uint32_t Warp::steer(std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad, std::string_view what) {
+  const std::uint32_t now_bad = use_value(of_lanes, undefined, bad, what);
+  if ((now_bad & of_lanes) != 0) machine.note_choice(Machine::Open::value, step, machine.ref(step, state, lanes));
+  return now_bad;
+}
+
 LaneValues Warp::evaluate(const Expr& expr) {
   LaneValues values;
   plan(expr).evaluate(*this, lanes, values);
-  values.bad = use_value(lanes, values.undefined, values.bad, "a value");
+  values.bad = steer(lanes, values.undefined, values.bad, "a value");
   return values;
 }
 
@@ -65,7 +71,7 @@ std::optional<std::int64_t> element_of_warp(Warp& warp, const ElementPlan& eleme
   for (const ElementPlan::Dimension& dimension : element.dimensions) {
     LaneValues values;
     dimension.index.evaluate(warp, warp.lanes, values);
-    values.bad = warp.use_value(warp.lanes, values.undefined, values.bad, "an index");
+    values.bad = warp.steer(warp.lanes, values.undefined, values.bad, "an index");
     bad = bad || (values.bad & warp.lanes) != 0;
     const std::int64_t value = values.value[warp.first_lane()];
     if (!bad && !values.uniform(warp.lanes)) {
@@ -100,7 +106,7 @@ WarpValue Warp::base_of(const Region& region) {
   if (!place.base) return {static_cast<std::int32_t>(place.constant_base), false};
   LaneValues values;
   place.base->evaluate(*this, lanes, values);
-  values.bad = use_value(lanes, values.undefined, values.bad, "the TMEM address");
+  values.bad = steer(lanes, values.undefined, values.bad, "the TMEM address");
   return {values.value[first_lane()], (values.bad & lanes) != 0};
 }
 
@@ -113,7 +119,7 @@ WarpValue Warp::address(const TmemAddr& operand) {
     if (expr->is_constant()) return static_cast<std::uint32_t>(expr->constant());
     LaneValues values;
     expr->evaluate(*this, lanes, values);
-    values.bad = use_value(lanes, values.undefined, values.bad, "the TMEM address");
+    values.bad = steer(lanes, values.undefined, values.bad, "the TMEM address");
     if ((values.bad & lanes) == 0 && !values.uniform(lanes)) {
       report(candidate(Verdict::participation, "the TMEM address differs between the threads of the warp"));
       bad = true;
@@ -208,14 +214,14 @@ ByteSpan Warp::locate(const MemPlan& mem, int bytes, const std::optional<Expr>& 
   } else if (mem.byte) {
     LaneValues values;
     mem.byte->evaluate(*this, lanes, values);
-    bad = use_value(lanes, values.undefined, values.bad, "the address");
+    bad = steer(lanes, values.undefined, values.bad, "the address");
     for (std::size_t i = 0; i < 32; ++i) span.first[i] = values.value[i];
   } else {
     std::array<std::int64_t, 32> index{};
     for (const ElementPlan::Dimension& dimension : mem.element.dimensions) {
       LaneValues values;
       dimension.index.evaluate(*this, lanes, values);
-      bad |= use_value(lanes, values.undefined, values.bad, "an index");
+      bad |= steer(lanes, values.undefined, values.bad, "an index");
       for (std::size_t i = 0; i < 32; ++i) {
         if (values.value[i] < 0 || values.value[i] >= dimension.extent) outside |= bit(static_cast<std::uint32_t>(i));
         index[i] += values.value[i] * dimension.weight;
@@ -259,7 +265,7 @@ void Warp::load_words(BufferId buffer, std::uint32_t of_lanes, LaneValues& value
   span.buffer = buffer;
   span.shared = shared;
   span.base = base;
-  values.bad |= use_value(of_lanes, values.undefined, values.bad, "an index");
+  values.bad |= steer(of_lanes, values.undefined, values.bad, "an index");
   std::uint32_t outside = 0;
   for_each_lane(of_lanes & ~values.bad, [&](std::uint32_t i) {
     const std::int64_t first = std::int64_t{4} * values.value[i];
@@ -370,14 +376,6 @@ bool Warp::happened_before(Sight which, std::uint32_t record_of_x, std::uint32_t
   return all;
 }
 
-namespace {
-
-std::uint32_t completion_agent(const Access& x) {
-  if (x.kind == AccessKind::ld) return agent_of(x.warp, WarpAgent::ld);
-  return x.kind == AccessKind::st ? agent_of(x.warp, WarpAgent::st) : x.agent;
-}
-
-// tcgen05.md 5.2: the pairs that the tensor core runs in the order of their issue.
 bool is_pipelined_pair(const Access& x, const Access& y) {
   const bool refreshes_lanes = y.kind == AccessKind::cp && y.form == static_cast<std::uint32_t>(CpShape::s4x256b);
   switch (x.kind) {
@@ -387,6 +385,13 @@ bool is_pipelined_pair(const Access& x, const Access& y) {
     case AccessKind::shift: return y.kind == AccessKind::mma || refreshes_lanes;
     default: return false;
   }
+}
+
+namespace {
+
+std::uint32_t completion_agent(const Access& x) {
+  if (x.kind == AccessKind::ld) return agent_of(x.warp, WarpAgent::ld);
+  return x.kind == AccessKind::st ? agent_of(x.warp, WarpAgent::st) : x.agent;
 }
 
 bool same_operation(const Access& x, const Access& y) {

@@ -16,15 +16,25 @@ bool Allocator::is_free(std::uint32_t first_granule, std::uint32_t count) const 
   return (taken_ & granule_mask(first_granule, count)) == 0;
 }
 
-std::optional<Allocation> Allocator::take(std::uint32_t columns, std::uint32_t cta, std::uint32_t record) {
+std::vector<std::uint32_t> Allocator::places(std::uint32_t columns) const {
+  std::vector<std::uint32_t> bases;
   const std::uint32_t count = columns / tcgen05::granule_columns;
-  for (std::uint32_t first = 0; first + count <= granules; first += count) {
-    if (!is_free(first, count)) continue;
-    taken_ |= granule_mask(first, count);
-    live_.push_back({first * tcgen05::granule_columns, columns, cta, record});
-    return live_.back();
-  }
-  return std::nullopt;
+  for (std::uint32_t first = 0; first + count <= granules; first += count)
+    if (is_free(first, count)) bases.push_back(first * tcgen05::granule_columns);
+  return bases;
+}
+
+std::optional<Allocation> Allocator::take(std::uint32_t columns, std::uint32_t cta, std::uint32_t record) {
+  const std::vector<std::uint32_t> bases = places(columns);
+  return bases.empty() ? std::nullopt : take_at(bases.front(), columns, cta, record);
+}
+
+std::optional<Allocation> Allocator::take_at(std::uint32_t base, std::uint32_t columns, std::uint32_t cta, std::uint32_t record) {
+  const std::uint32_t first = base / tcgen05::granule_columns, count = columns / tcgen05::granule_columns;
+  if (first + count > granules || !is_free(first, count)) return std::nullopt;
+  taken_ |= granule_mask(first, count);
+  live_.push_back({base, columns, cta, record});
+  return live_.back();
 }
 
 void Allocator::mark_faulty(std::uint32_t base) {

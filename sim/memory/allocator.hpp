@@ -26,6 +26,10 @@ class Allocator {
 
   // Takes the lowest free run that is aligned to its own size; nothing when there is none. `columns` is a legal size.
   std::optional<Allocation> take(std::uint32_t columns, std::uint32_t cta, std::uint32_t record);
+  // The same at one place; nothing where it is not free.
+  std::optional<Allocation> take_at(std::uint32_t base, std::uint32_t columns, std::uint32_t cta, std::uint32_t record);
+  // First columns of the free runs that are aligned to their own size, lowest first.
+  std::vector<std::uint32_t> places(std::uint32_t columns) const;
   void mark_faulty(std::uint32_t base);
   // Gives a live allocation back.
   void give(std::uint32_t base);

@@ -41,7 +41,14 @@ TEST_CASE("Exit codes") {
   CHECK(code("tmemsim run --seed -1 " + seed) == 2);
   CHECK(code("tmemsim run --max-steps -1 " + seed) == 2);
   CHECK(code("tmemsim run --set no-switch=on " + seed) == 2);
-  CHECK(code("tmemsim run --policy adversarial " + seed) == 4);
+  CHECK(code("tmemsim run --policy adversarial " + seed) == 0);
+  CHECK(code("tmemsim run --scheduler exhaustive " + seed) == 0);
+  CHECK(code("tmemsim run --schedules 0 " + seed) == 2);
+  CHECK(code("tmemsim run --schedules 5 --replay 000000 " + seed) == 2);
+  CHECK(code("tmemsim run --schedules 5 --scheduler random " + seed) == 2);
+  CHECK(code("tmemsim run --replay nothing " + seed) == 2);
+  CHECK(code("tmemsim run --replay 000000-o1 " + seed) == 2);  // of another program
+  CHECK(code("tmemsim trace --scheduler exhaustive " + seed) == 2);
   CHECK(code("tmemsim run missing.yaml --no-expect scenarios/verdicts/raw-st.yaml") == 2);  // the first present of 3 2 124 1 4 0
   CHECK(code("tmemsim --version") == 0);
 }
@@ -52,6 +59,59 @@ TEST_CASE("Messages say what would work") {
   CHECK_THAT(workplace.run("tmemsim explain raw-sst").output, contains("did you mean raw-st?"));
   CHECK_THAT(workplace.run("tmemsim layout print 'S[(8):(1@lanid)]'").output, contains("^"));
   CHECK_THAT(workplace.run("tmemsim run --save C=c.npy " + seed).output, contains("there is no buffer 'C'"));
+}
+
+namespace {
+
+// One flag, two warps: a load that may come before or after the store.
+const std::string flag_kernel = R"(kernel flag
+target sm_100a
+launch warps=2
+buffer F: shared u32 [1] offset=0 init=fill(0)
+buffer S: shared u32 [1] offset=64 init=fill(0)
+buffer R: local u32 [4]
+program {
+  mov dst=R.r[0] a=1
+  put: @warp 0 lane 0 st dst=S[0] src=R.r[0] bytes=4
+  set: @warp 0 lane 0 st dst=F[0] src=R.r[0] bytes=4 sem=relaxed
+  see: @warp 1 lane 0 ld dst=R.r[1] src=F[0] bytes=4 sem=relaxed
+  @warp 1 lane 0 if R.r[1] == 0 {
+    get: ld dst=R.r[2] src=S[0] bytes=4
+  }
+}
+)";
+
+}  // namespace
+
+TEST_CASE("Schedules: a failing one is printed, and found again") {
+  const Workplace workplace;
+  workplace.folder().write("flag.kernel", flag_kernel);
+  CHECK_THAT(workplace.run("tmemsim check flag.kernel").output, contains("holds for this schedule"));
+  const Ran all = workplace.run("tmemsim run --scheduler exhaustive flag.kernel");
+  CHECK(all.exit_code == 1);
+  CHECK_THAT(all.output, contains("all that can differ"));
+  const auto object = objects(workplace.run("tmemsim run --schedules 100 --format json flag.kernel").output).at(0);
+  CHECK(object["explored"]["complete"] == true);
+  CHECK(object["schedules"] == "this one");
+  REQUIRE(object["explored"]["outcomes"].size() >= 2);
+  REQUIRE(object["replay"].is_string());
+  const std::string token = object["replay"];
+  CHECK_THAT(all.output, contains("--replay " + token));
+  const auto again = objects(workplace.run("tmemsim run --format json --replay " + token + " flag.kernel").output).at(0);
+  CHECK(again["findings"] == object["findings"]);
+  CHECK(again["replay"] == token);
+  CHECK(workplace.run("tmemsim trace --replay " + token + " flag.kernel").exit_code == 0);
+  // With the bound reached nothing is claimed.
+  CHECK_THAT(workplace.run("tmemsim run --schedules 2 flag.kernel").output, contains("not all of them"));
+}
+
+TEST_CASE("check names the statements that no thread comes to") {
+  const Workplace workplace;
+  std::string text = flag_kernel;
+  text.replace(text.find("R.r[1] == 0"), 11, "R.r[1] == 7");
+  workplace.folder().write("flag.kernel", text);
+  CHECK_THAT(workplace.run("tmemsim check flag.kernel").output, contains("not checked: no thread comes to ld (get)"));
+  CHECK(workplace.run("tmemsim check " + seed).output.find("not checked") == std::string::npos);
 }
 
 TEST_CASE("JSON: one object a run, errors too") {

@@ -223,8 +223,8 @@ TEST_CASE("The JSON object has exactly the keys that are promised") {
     return found;
   };
   using Keys = std::vector<std::string>;  // in alphabetical order
-  CHECK(keys(json) == Keys{"as_expected", "compared", "file", "findings", "instance", "mismatch", "policy", "profile", "reason", "scenario", "schedules",
-                           "seed", "status", "tmemsim", "unordered"});
+  CHECK(keys(json) == Keys{"as_expected", "choices", "compared", "explored", "file", "findings", "instance", "mismatch", "policy", "profile", "reason", "replay",
+                           "scenario", "schedules", "seed", "status", "tmemsim", "unordered"});
   CHECK(keys(json["findings"][0]) ==
         Keys{"at", "count", "fix", "message", "other", "profile_switch", "rule", "section", "severity", "verdict", "where"});
   CHECK(keys(json["findings"][0]["at"]) == Keys{"col", "cta", "file", "label", "lanes", "line", "loop", "op", "statement", "warp"});
