@@ -18,6 +18,7 @@ class AsyncChecker {
 
   bool run(std::int64_t first, std::int64_t count) {
     bool fine = true;
+    if (where_.owner && !where_.owner->mbarriers.empty()) check_objects(first, count);
     const AccessId me = AccessTable::whole(record_);
     where_.memory->for_each_access(static_cast<std::size_t>(first), static_cast<std::size_t>(count), [&](WordAccess& past) {
       if (past.writer != last_writer_) {
@@ -40,6 +41,14 @@ class AsyncChecker {
   }
 
  private:
+  // Accesses to the bytes of a valid barrier object as data are undefined.
+  void check_objects(std::int64_t first, std::int64_t count) {
+    const Mbarrier* object = mbarrier_over(*where_.owner, first, count);
+    if (object == nullptr || told_object_ == object) return;
+    told_object_ = object;
+    warp_.report(warp_.candidate(Verdict::mbar_uninit, "the bytes of a barrier object are accessed as data", object->init_record));
+  }
+
   bool check_all(AccessId id, bool x_writes, std::int64_t first) {
     if (id == 0) return true;
     bool fine = true;
@@ -152,6 +161,7 @@ class AsyncChecker {
   std::vector<std::uint32_t> reported_;
   AccessId last_writer_ = 0, last_reader_ = 0, next_reader_ = 0;
   bool writer_fine_ = true;
+  const Mbarrier* told_object_ = nullptr;
 };
 
 bool all_bad(const AsyncBytes& where, const ByteRuns& runs) {

@@ -6,7 +6,21 @@ namespace {
 constexpr std::size_t most_instances = 4096;  // kept of the repeats of one finding
 constexpr std::size_t most_conflicts = 32;    // whose two sides are kept
 
+// The instance that is told is the lowest, whichever was executed first.
+void tell_the_lowest(Candidate& known, Candidate& more) {
+  const auto place = [](const Candidate& c) { return std::tuple(c.at_instance, c.other_instance); };
+  if (!(place(more) < place(known))) return;
+  std::swap(known.at, more.at);
+  std::swap(known.other, more.other);
+  std::swap(known.where, more.where);
+  std::swap(known.message, more.message);
+  std::swap(known.at_instance, more.at_instance);
+  std::swap(known.other_instance, more.other_instance);
+  std::swap(known.origin, more.origin);
+}
+
 void count_in(Candidate& known, Candidate& more) {
+  tell_the_lowest(known, more);
   ++known.count;
   for (Conflict& conflict : more.conflicts)
     if (known.conflicts.size() < most_conflicts) known.conflicts.push_back(std::move(conflict));

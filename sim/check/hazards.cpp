@@ -37,6 +37,12 @@ class Checker {
   Checker(Warp& warp, Cta& cta, TmemUse use, std::uint32_t record)
       : warp_(warp), cta_(cta), tmem_(warp.machine.sms[cta.sm].cells()), use_(use), record_(record), table_(warp.machine.accesses) {}
 
+  // One finding for each earlier access, with all the cells that it is about.
+  void finish() {
+    for (auto& [x_record, found] : reported_) warp_.report(std::move(found));
+    reported_.clear();
+  }
+
   void box(const SlabBox& box) {
     for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab) {
       if (use_ == TmemUse::read) read(slab, box.column, box.columns);
@@ -108,8 +114,12 @@ class Checker {
   }
 
   void conflict(std::uint32_t x_record, bool x_writes, std::uint32_t slab, std::uint32_t column) {
-    if (std::find(reported_.begin(), reported_.end(), x_record) != reported_.end()) return;
-    reported_.push_back(x_record);
+    for (auto& [known, told] : reported_) {
+      if (known != x_record) continue;
+      extend(*told.where.lanes, slab * slab_lanes, slab * slab_lanes + slab_lanes - 1);
+      extend(*told.where.columns, column, column);
+      return;
+    }
     const Access& x = table_[x_record];
     const Access& y = table_[record_];
     const bool y_writes = use_ != TmemUse::read;
@@ -157,7 +167,11 @@ class Checker {
     found.where.cta = cta_.index;
     found.where.lanes = {slab * slab_lanes, slab * slab_lanes + slab_lanes - 1};
     found.where.columns = {column, column};
-    warp_.report(std::move(found));
+    reported_.emplace_back(x_record, std::move(found));
+  }
+
+  static void extend(std::pair<std::int64_t, std::int64_t>& range, std::int64_t first, std::int64_t last) {
+    range = {std::min(range.first, first), std::max(range.second, last)};
   }
 
   // Readers that a later write has to wait for: those before me that I know to be complete need not be kept.
@@ -182,7 +196,7 @@ class Checker {
   const TmemUse use_;
   const std::uint32_t record_;
   AccessTable& table_;
-  std::vector<std::uint32_t> reported_;
+  std::vector<std::pair<std::uint32_t, Candidate>> reported_;  // by the earlier access
 };
 
 }  // namespace
@@ -190,6 +204,7 @@ class Checker {
 void check_tmem(Warp& warp, Cta& cta, std::span<const SlabBox> cells, TmemUse use, std::uint32_t record) {
   Checker checker(warp, cta, use, record);
   for (const SlabBox& box : cells) checker.box(box);
+  checker.finish();
 }
 
 void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation) {
@@ -226,6 +241,23 @@ void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation) {
   }
 }
 
+void settle_early_accesses(Warp& warp, Cta& cta, std::uint32_t base, std::uint32_t columns, std::uint32_t record) {
+  Tmem& tmem = warp.machine.sms[cta.sm].cells();
+  std::erase_if(cta.early_accesses, [&](EarlyAccess& early) {
+    if (early.column < base || early.column >= base + columns) return false;
+    if (warp.happened_before(Sight::any, early.record, ~0u, warp.lanes, true)) return false;
+    const Access& alloc = warp.machine.accesses[record];
+    early.found.other = warp.machine.ref(record);
+    early.found.other_instance = {alloc.cta, alloc.warp, alloc.number};
+    early.found.message = fmt::format("nothing orders the access after the alloc of column {}", early.column);
+    for (const EarlyAccess::Cells& box : early.cells)  // what it was to write is known bad, whoever comes first
+      for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab)
+        for (std::uint32_t column = box.column; column < box.column + box.columns; ++column) tmem.state[slab / 2][column].bad |= slab_mask(slab);
+    warp.report(std::move(early.found));
+    return true;
+  });
+}
+
 namespace {
 
 // Whether the CTA has freed the column, and nothing orders that before or after this instruction.
@@ -235,7 +267,7 @@ bool freed_meanwhile(Warp& warp, const Cta& cta, std::uint32_t column) {
 }
 
 // Whether the column is usable for this instruction; otherwise reports why not.
-bool check_column(Warp& warp, const Cta& cta, std::uint32_t column) {
+bool check_column(Warp& warp, Cta& cta, std::uint32_t column, std::span<const SlabBox> cells) {
   Sm& sm = warp.machine.sms[cta.sm];
   const Allocation* allocation = sm.allocator.holding(column);
   const bool own = allocation && allocation->cta == cta.index;
@@ -255,6 +287,13 @@ bool check_column(Warp& warp, const Cta& cta, std::uint32_t column) {
   found.where.sm = cta.sm;
   found.where.cta = cta.index;
   found.where.columns = {column, column};
+  constexpr std::size_t most_early = 256;
+  if (!own && !was_freed && cta.early_accesses.size() < most_early) {  // an alloc that nothing orders with it may still come
+    EarlyAccess early{std::move(found), warp.record(no_buffer), column, {}};
+    for (const SlabBox& box : cells) early.cells.push_back({box.slab, box.slabs, box.column, box.columns});
+    cta.early_accesses.push_back(std::move(early));
+    return false;
+  }
   warp.report(std::move(found));
   return false;
 }
@@ -278,7 +317,7 @@ bool check_allocated(Warp& warp, Cta& cta, std::span<const SlabBox> cells) {
       const bool fine = own && (allocation->faulty || warp.happened_before(Sight::any, allocation->record, ~0u, warp.lanes, true));
       if (!fine) {
         if (!freed_meanwhile(warp, cta, column) && all_bad(sm.cells(), box)) return false;  // told before
-        return check_column(warp, cta, column);
+        return check_column(warp, cta, column, cells);
       }
       column = next;
     }

@@ -33,6 +33,10 @@ inline void check_tmem(Warp& warp, const TmemFootprint& cells, TmemUse use, std:
 // that its own CTA made, peer-lifecycle for those of the peer.
 void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation);
 
+// The CTA has just been given columns by the alloc `record` of this warp: earlier accesses to them that nothing orders with it
+// are told with it.
+void settle_early_accesses(Warp& warp, Cta& cta, std::uint32_t base, std::uint32_t columns, std::uint32_t record);
+
 // Whether all columns belong to a live allocation of the CTA that came before this instruction; reports what is wrong.
 bool check_allocated(Warp& warp, Cta& cta, std::span<const SlabBox> cells);
 inline bool check_allocated(Warp& warp, const TmemFootprint& cells) {

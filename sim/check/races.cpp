@@ -17,6 +17,13 @@ bool all_bad(const ByteSpan& span, std::uint32_t lane, int bytes) {
   return std::all_of(flags, flags + bytes, [](std::uint8_t flag) { return (flag & ByteMemory::bad) != 0; });
 }
 
+// Most ids stand for one access: no list is made of it.
+template <class Visit> void for_each_reader(const AccessTable& table, AccessId id, Visit&& visit) {
+  if (id == 0) return;
+  if (!AccessTable::is_set(id)) return visit(AccessTable::Reader{AccessTable::record_of(id), table.lanes_of(id)});
+  for (const AccessTable::Reader& reader : table.readers(id)) visit(reader);
+}
+
 std::string_view past(bool writes) { return writes ? "written" : "read"; }
 
 }  // namespace
@@ -109,17 +116,15 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
       return false;
     };
     span.memory->for_each_access(static_cast<std::size_t>(span.first[lane]), static_cast<std::size_t>(bytes), [&](WordAccess& past) {
-      if (past.writer != 0) {
-        for (const AccessTable::Reader& x : table.readers(past.writer)) check(x.record, x.lanes, true);
-      }
+      for_each_reader(table, past.writer, [&](const AccessTable::Reader& x) { check(x.record, x.lanes, true); });
       if (touch == Touch::write) {
-        if (past.reader != 0) {
-          for (const AccessTable::Reader& x : table.readers(past.reader)) check(x.record, x.lanes, false);
-        }
+        for_each_reader(table, past.reader, [&](const AccessTable::Reader& x) { check(x.record, x.lanes, false); });
         past = {me, 0};
         return;
       }
-      if (past.reader == 0) {
+      const bool only_settled = past.reader == 0 || (!AccessTable::is_set(past.reader) && AccessTable::record_of(past.reader) != record &&
+                                                     is_settled(AccessTable::record_of(past.reader), table.lanes_of(past.reader), lanes_of_y));
+      if (only_settled) {
         past.reader = me;
         return;
       }

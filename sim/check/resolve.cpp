@@ -122,7 +122,7 @@ class Resolver {
   // An access whose missing completion has been reported is not reported again when its columns are freed.
   void dealloc_yields_to_conflict() {
     const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict); }, [](const Candidate& c) { return both(c); });
-    drop_covered(Verdict::dealloc_live, told, [](const Candidate& c) { return all_other(c); });
+    drop_covered(Verdict::dealloc_live, told, [](const Candidate& c) { return c.other ? all_other(c) : all_at(c); });
   }
 
   // Whatever orders the last access of a warp before the dealloc orders the earlier ones, too.
@@ -222,6 +222,10 @@ class Resolver {
   // Which of the instructions that meet at a faulty barrier come first depends on the schedule: the finding names the first in
   // the program's text, and of arrivals the last.
   void one_finding_for_a_barrier() {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      Candidate& c = candidates_[i];
+      if (is_barrier_fault(i) && c.unordered && c.other && place(c.at) < place(*c.other)) swap_sides(c);
+    }
     std::map<std::tuple<Verdict, std::string, BarrierKey>, std::size_t> first_of;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (!is_barrier_fault(i)) continue;

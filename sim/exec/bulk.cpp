@@ -140,10 +140,11 @@ Effect load(const BulkCopy& op, Warp& warp, const Side& own, const Side& src, st
     Side dst = own;
     dst.owner = cta;
     dst.memory = &cta->shared;
-    auto& [agent, copies] = cta->bulk_signals[offset];
-    if (agent == 0) agent = cta->next_agent++;
-    const std::uint32_t number = ++copies;
+    Cta::BulkSignal& of_barrier = cta->bulk_signals[offset];
+    if (of_barrier.agent == 0) of_barrier.agent = cta->next_agent++;
+    const std::uint32_t agent = of_barrier.agent, number = ++of_barrier.copies;
     record = bulk_record(warp, dst.id, cta->index, agent, number);
+    of_barrier.last_record = record;
     const bool valid = use_mbarrier(warp, *cta, offset, record);
     const std::uint32_t read = bulk_record(warp, src.id, cta->index, agent, number);
     if (cta != &warp.cta) cta->remote.push_back(record);
@@ -174,6 +175,7 @@ Effect store(Warp& warp, const Side& dst, const Side& src, std::uint32_t& record
   const std::uint32_t number = ++thread.issued;
   if (warp.machine.tracer) warp.machine.tracer->issue_bulk(warp.state, warp.first_lane(), number);
   const std::uint32_t read = bulk_record(warp, src.id, warp.cta.index, thread.read_agent, number);
+  thread.last_record = read;
   record = bulk_record(warp, dst.id, warp.cta.index, thread.agent, number);
   bool fine = check_async_bytes(warp, bytes_of(src), {{src.first, src.count}}, Warp::Touch::read, read);
   const std::uint8_t* flags = src.memory->flags() + src.first;

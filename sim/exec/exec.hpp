@@ -23,11 +23,13 @@
 namespace tmemsim::sim {
 
 struct Ran {
-  enum class State : std::uint8_t { done, blocked } state = State::done;
+  // split: nothing has happened yet; the lanes `waits_for` and the others each execute it by themselves.
+  enum class State : std::uint8_t { done, blocked, split } state = State::done;
   LaneGroup::State reason = LaneGroup::State::ready;  // blocked: in what
   std::uint32_t waits_for = 0;
   std::uint32_t record = 0;
   static Ran finished() { return {}; }
+  static Ran split(std::uint32_t lanes) { return {State::split, LaneGroup::State::ready, lanes, 0}; }
   static Ran blocked(LaneGroup::State reason, std::uint32_t waits_for, std::uint32_t record) {
     return {State::blocked, reason, waits_for, record};
   }
@@ -88,6 +90,10 @@ class Warp {
   void read_row(std::uint32_t row, std::uint32_t of_lanes);
   // Notes that the lanes get a value; undefined and bad travel with it. Words are written by the caller.
   void write_row(std::uint32_t row, std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad);
+  // An undefined value that is read now has come from there.
+  void note_origin(std::uint32_t origin) {
+    if (origin != 0) undefined_since_ = origin;
+  }
   // As a value that matters (operand, predicate, address): undefined lanes are uninit-read. Returns lanes now known bad.
   std::uint32_t use_value(std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad, std::string_view what);
 

@@ -73,6 +73,7 @@ struct LaneGroup {
   std::uint64_t asked = ~std::uint64_t{0};  // Machine::happened when it last asked a question in a loop
   bool yielded = false;          // has taken a backward branch since the other lanes ran
   bool retrying = false;         // executes the operation again that blocked it
+  std::uint32_t apart_at = ~0u;  // step that its lanes execute by themselves although others stand there too
   bool alone = false;            // goes on with an operation of the whole warp although lanes are missing: reported
 };
 
@@ -130,6 +131,7 @@ struct TensorOperation {
 struct BulkThread {
   std::uint32_t read_agent = 0, agent = 0;  // sources read; copies complete
   std::uint32_t issued = 0;                 // copies
+  std::uint32_t last_record = 0;            // of the sources read
   std::vector<std::uint32_t> groups;        // committed: the number of copies up to the end of each
 };
 
@@ -137,6 +139,28 @@ struct BulkThread {
 struct PairCall {
   bool waiting = false, granted = false;
   std::uint32_t columns = 0, base = 0, record = 0;
+};
+
+// What a strong store to a flag hands to the strong loads that read it.
+struct FlagStore {
+  Views views;
+  bool release = false;
+};
+struct FlagPlace {
+  bool shared = false;
+  std::uint32_t owner = 0;               // CTA, or global buffer
+  std::int64_t first = 0;                // byte
+  auto operator<=>(const FlagPlace&) const = default;
+};
+
+// An access to columns that the CTA does not hold (yet): whether an alloc comes without an order to it shows later.
+struct EarlyAccess {
+  Candidate found;
+  std::uint32_t record = 0, column = 0;
+  struct Cells {
+    std::uint32_t slab = 0, slabs = 0, column = 0, columns = 0;
+  };
+  std::vector<Cells> cells;
 };
 
 struct Cta {
@@ -154,9 +178,13 @@ struct Cta {
   std::map<std::int64_t, Mbarrier> mbarriers;   // by byte offset in the window; valid and invalidated ones
   std::uint32_t next_agent = 0;          // first counter that nobody uses
   PairCall pair_alloc, pair_dealloc;
+  std::vector<EarlyAccess> early_accesses;
   std::map<std::uint32_t, TensorThread> tensor_threads;  // by thread of the CTA
   std::map<std::uint32_t, BulkThread> bulk_threads;      // by thread of the CTA
-  std::map<std::int64_t, std::pair<std::uint32_t, std::uint32_t>> bulk_signals;  // by barrier: counter, copies so far
+  struct BulkSignal {
+    std::uint32_t agent = 0, copies = 0, last_record = 0;
+  };
+  std::map<std::int64_t, BulkSignal> bulk_signals;       // by barrier
   std::vector<std::uint32_t> remote;     // records of accesses from other CTAs (bounded)
   Views at_exit;                         // what its threads knew when they exited
 };
@@ -204,6 +232,7 @@ struct Machine {
   std::vector<Sm> sms;
   std::vector<Cta> ctas;
   std::vector<ByteMemory> global;        // by buffer
+  std::map<FlagPlace, FlagStore> flags;  // last strong stores
   std::vector<ClusterBarrier> clusters;
   // Asynchronous operations that no wait of a warp completes (mma, cp, shift, commits, bulk copies), in issue order. Policy
   // early applies them at once, late when nobody can go on without them, random at any time between.
@@ -216,6 +245,14 @@ struct Machine {
   // A phase or barrier was completed, or a thread exited: waits look again. Polls that nothing can answer are a standstill.
   void wake_mbarrier_waits(Cta& cta, std::int64_t offset);
   void wake_cluster_waits(std::uint32_t cluster);
+  // Where values that nobody has written came from: the instances that brought them in. An origin is an index here plus one;
+  // it travels with the value through registers and memory. 0: unknown.
+  std::vector<Instance> origins;
+  std::uint32_t origin(const Instance& instance) {
+    constexpr std::size_t most_origins = std::size_t{1} << 20;
+    if (origins.size() < most_origins && (origins.empty() || origins.back() != instance)) origins.push_back(instance);
+    return static_cast<std::uint32_t>(origins.size());
+  }
   Candidates candidates;
   std::mt19937_64 random;
   std::uint64_t steps = 0;               // executed
@@ -290,6 +327,7 @@ struct Machine {
   void branch(WarpState& warp, std::size_t group, std::uint32_t away, std::uint32_t target);
   void exit_lanes(WarpState& warp, std::size_t group);
   void exit_cta(Cta& cta);
+  void report_unfinished_copies(const Cta& cta);
   void report_remote_after_exit();
   bool everybody_polls() const;          // all who can run ask mbarriers that nothing changes
   bool resolve_rendezvous(Cta& cta);     // lets operations of the whole warp go on with the lanes that came

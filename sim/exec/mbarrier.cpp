@@ -277,7 +277,9 @@ void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int
                                           barrier.expected, barrier.phase - 1));
       found.severity = severity;
       found.decided_by = Switch::observe_each_phase;
-      set_other(machine, found, completer_of(barrier, std::int64_t{barrier.phase} - 1));
+      const std::uint32_t completer = completer_of(barrier, std::int64_t{barrier.phase} - 1);
+      set_other(machine, found, completer);
+      found.unordered = completer != 0 && !knows(signal.views->any, machine, completer);
       machine.candidates.add(std::move(found));
     }
   }
@@ -449,7 +451,7 @@ void note_poll(Warp& warp, Mbarrier& barrier, std::uint32_t record, std::int64_t
 
 template <class Op> Ran wait(const Op& op, Warp& warp) {
   const ByteSpan span = warp.locate(warp.plan(op.bar), object_bytes);
-  const WarpValue parity = warp.evaluate_for_warp(op.parity, "the parity");
+  const LaneValues parities = warp.evaluate(op.parity);
   const auto answer = [&](bool yes) {
     if (!op.poll) return;
     const std::uint32_t row = warp.plan(*op.poll).rows.front();
@@ -460,14 +462,16 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
     answer(true);
     return Ran::finished();
   }
-  const std::int64_t offset = span.first[warp.first_lane()];
+  const auto first_lane = static_cast<std::uint32_t>(std::countr_zero(span.lanes));
+  const std::int64_t offset = span.first[first_lane];
+  const std::int32_t parity = parities.value[first_lane];
+  std::uint32_t alike = warp.lanes & ~span.lanes;  // threads wait each for itself: those for one phase of one barrier go together
   for_each_lane(span.lanes, [&](std::uint32_t lane) {
-    if (span.first[lane] != offset) {
-      throw Unsupported("lanes of one warp that wait for different barriers in one instruction are not simulated", warp.machine.program.steps[warp.step].stmt->at);
-    }
+    if (span.first[lane] == offset && parities.value[lane] == parity) alike |= 1u << lane;
   });
-  if (parity.value != 0 && parity.value != 1 && !parity.bad) {
-    input_error(warp.machine.kernel.files, warp.machine.program.steps[warp.step].stmt->at, fmt::format("the parity is {}", parity.value), "a parity is 0 or 1");
+  if (alike != warp.lanes) return Ran::split(alike);
+  if (parity != 0 && parity != 1 && (parities.bad & warp.lanes) == 0) {
+    input_error(warp.machine.kernel.files, warp.machine.program.steps[warp.step].stmt->at, fmt::format("the parity is {}", parity), "a parity is 0 or 1");
   }
   Machine& machine = warp.machine;
   Mbarrier& barrier = mbarrier_entry(machine, warp.cta, offset);
@@ -495,7 +499,7 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
     answer(true);
     return Ran::finished();  // the fault is told: go on
   }
-  const auto p = static_cast<std::uint32_t>(parity.value & 1);
+  const auto p = static_cast<std::uint32_t>(parity & 1);
   const std::int64_t k = barrier.phase;
   // A wait that blocked means the phase that it meant when it was first tried.
   const LaneGroup* group = machine.group_at(warp.state, warp.step, warp.lanes);
@@ -552,6 +556,7 @@ Ran execute(const MbarrierInit& op, Warp& warp) {
     Machine& machine = warp.machine;
     Mbarrier& barrier = mbarrier_entry(machine, warp.cta, offset);
     const std::uint32_t record = lane_record(warp, 1u << lane);
+    machine.accesses.at(record).collective = false;  // the other lanes of the warp have to be ordered after it, too
     const auto report = [&](Verdict verdict, BarrierFault fault, std::string message, std::uint32_t other) {
       Candidate found = about(machine, warp.cta, offset, verdict, fault, record, std::move(message));
       set_other(machine, found, other);

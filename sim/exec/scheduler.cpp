@@ -65,7 +65,7 @@ LaneGroup* Machine::group_at(WarpState& warp, std::uint32_t step, std::uint32_t 
 void Machine::merge_groups(WarpState& warp) {
   auto& groups = warp.groups;
   for (std::size_t i = 0; i < groups.size(); ++i) {
-    const auto mergeable = [](const LaneGroup& g) { return (g.state == LaneGroup::State::ready || g.state == LaneGroup::State::rendezvous) && !g.retrying; };
+    const auto mergeable = [](const LaneGroup& g) { return (g.state == LaneGroup::State::ready || g.state == LaneGroup::State::rendezvous) && !g.retrying && g.apart_at != g.pc; };
     if (!mergeable(groups[i])) continue;
     for (std::size_t j = groups.size(); j-- > i + 1;) {
       if (!mergeable(groups[j]) || groups[j].pc != groups[i].pc) continue;
@@ -155,6 +155,8 @@ void Machine::run_to_end() {
   check_permits_held();
   report_remote_after_exit();
   report_never_initialised(*this);
+  for (Cta& cta : ctas)
+    for (EarlyAccess& early : cta.early_accesses) candidates.add(std::move(early.found));
   note_open_ends();
 }
 
@@ -352,6 +354,14 @@ void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_
   LaneGroup& now_group = warp.groups[index];  // executors change states, never the list of groups
   now_group.alone = false;
   now_group.retrying = false;
+  if (result.ran.state == Ran::State::split) {
+    LaneGroup rest = now_group;
+    rest.lanes &= ~result.ran.waits_for;
+    now_group.lanes = result.ran.waits_for;
+    now_group.apart_at = rest.apart_at = at;
+    warp.groups.push_back(rest);
+    return;
+  }
   if (result.ran.state == Ran::State::blocked) {
     now_group.state = result.ran.reason;
     now_group.waits_for = result.ran.waits_for;
@@ -472,7 +482,7 @@ void Machine::columns_freed(Sm& sm) {
 
 void Machine::exit_lanes(WarpState& warp, std::size_t index) {
   const std::uint32_t lanes = warp.groups[index].lanes;
-  if (cluster_size(kernel.launch) > 1) {
+  {
     const Warp leaving(*this, warp, warp.groups[index].pc, lanes, warp.executed);
     ctas[warp.cta].at_exit.join_released(leaving.released(lanes));
   }
@@ -493,8 +503,27 @@ void Machine::exit_lanes(WarpState& warp, std::size_t index) {
   if (--cta.live_warps == 0) exit_cta(cta);
 }
 
+// Shared memory belongs to somebody else when the CTA has ended: no copy may still read or write it.
+void Machine::report_unfinished_copies(const Cta& cta) {
+  const auto unfinished = [&](std::uint32_t agent, std::uint32_t copies, std::uint32_t record, std::string_view doing) {
+    if (copies == 0 || cta.at_exit.any.count(cta.index, agent) >= copies) return;
+    const Access& copy = accesses[record];
+    Candidate found;
+    found.verdict = copy.cta == cta.index ? Verdict::dealloc_live : Verdict::peer_lifecycle;
+    found.at = ref(record);
+    found.at_instance = {copy.cta, copy.warp, copy.number};
+    found.message = fmt::format("the CTA ends while the copy may still {} its shared memory", doing);
+    found.where.space = "shared";
+    found.where.cta = cta.index;
+    candidates.add(std::move(found));
+  };
+  for (const auto& [thread, copies] : cta.bulk_threads) unfinished(copies.read_agent, copies.issued, copies.last_record, "read");
+  for (const auto& [offset, copies] : cta.bulk_signals) unfinished(copies.agent, copies.copies, copies.last_record, "write");
+}
+
 void Machine::exit_cta(Cta& cta) {
   Sm& sm = sms[cta.sm];
+  report_unfinished_copies(cta);
   const std::vector<Allocation> live = sm.allocator.live();
   for (const Allocation& allocation : live) {
     if (allocation.cta != cta.index || allocation.faulty) continue;
@@ -750,6 +779,9 @@ void Machine::collect_garbage() {
     accesses.mark_record(cta.pair_dealloc.record);
     accesses.mark_record(cta.last_lifecycle_record);
     for (std::uint32_t record : cta.allocs) accesses.mark_record(record);
+    for (const EarlyAccess& early : cta.early_accesses) accesses.mark_record(early.record);
+    for (const auto& [thread, copies] : cta.bulk_threads) accesses.mark_record(copies.last_record);
+    for (const auto& [offset, copies] : cta.bulk_signals) accesses.mark_record(copies.last_record);
     for (std::uint32_t record : cta.remote) accesses.mark_record(record);
     for (const auto& [offset, barrier] : cta.mbarriers) {
       for (std::uint32_t record : {barrier.init_record, barrier.inval_record, barrier.last_arrival, barrier.named_arrival, barrier.completed_by})

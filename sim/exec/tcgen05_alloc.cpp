@@ -176,6 +176,8 @@ Ran alloc_in_pair(const TcgenAlloc& op, Warp& warp, std::uint32_t columns, std::
   if (faulty) sm.allocator.mark_faulty(own_half->base);
   sm.cells().reset(own_half->base, columns);
   other.cells().reset(peer_half->base, theirs.columns);
+  settle_early_accesses(warp, warp.cta, own_half->base, columns, record);
+  settle_early_accesses(warp, *peer, peer_half->base, theirs.columns, theirs.record);
   note_allocation(warp, *own_half, true);
   note_allocation(warp, *peer_half, true);
   const std::uint32_t waiting = theirs.record;
@@ -262,6 +264,7 @@ Ran execute(const TcgenAlloc& op, Warp& warp) {
   }
   if (faulty) sm.allocator.mark_faulty(taken->base);
   sm.cells().reset(taken->base, columns);
+  settle_early_accesses(warp, warp.cta, taken->base, columns, record);
   note_allocation(warp, *taken, true);
   store_base(warp, op.slot, taken->base, faulty);
   if (warp.event) warp.event->text = fmt::format("columns {}..{}", taken->base, taken->base + columns - 1);

@@ -169,7 +169,11 @@ void know_loaded(const Tmem& tmem, const CellMove& move, const std::vector<std::
     const CellState& cell = tmem.state[move.quadrant][column];
     RowState& state = registers.state(rows[i]);
     const std::uint32_t written = cell.low & (move.packed ? ~0u : cell.high) & cell.defined;
-    if (!(written >> lane & 1u)) state.written &= ~(1u << thread);
+    if (!(written >> lane & 1u)) {
+      state.written &= ~(1u << thread);
+      const auto origin = tmem.origins.find(column * tcgen05::lanes + move.quadrant * tcgen05::quadrant_lanes + lane);
+      if (origin != tmem.origins.end()) state.undefined_since = origin->second;
+    }
     if (cell.bad >> lane & 1u) state.bad |= 1u << thread;
   });
   for (std::uint16_t row : rows) registers.state(row).byte_written.fill(registers.state(row).written);
@@ -202,7 +206,10 @@ void know_stored(Tmem& tmem, const CellMove& move, const std::vector<std::uint16
   for_each_cell(move, rows.size(), [&](std::size_t i, std::uint32_t thread, std::uint32_t lane, std::uint32_t column, int) {
     CellState& cell = tmem.state[move.quadrant][column];
     const RowState& state = registers.state(rows[i]);
-    if (!(state.written >> thread & 1u)) cell.defined &= ~(1u << lane);
+    if (!(state.written >> thread & 1u)) {
+      cell.defined &= ~(1u << lane);
+      if (state.undefined_since != 0) tmem.origins[column * tcgen05::lanes + move.quadrant * tcgen05::quadrant_lanes + lane] = state.undefined_since;
+    }
     if (state.bad >> thread & 1u) cell.bad |= 1u << lane;
   });
 }

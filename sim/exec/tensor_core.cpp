@@ -448,22 +448,24 @@ class Mma {
       for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab) visit(SlabBox{slab, 1, box.column, box.columns}, ~mask_of(part, slab / 2));
   }
 
-  // What D names was meant to be written: nobody is told that it never was.
+  // What D names was meant to be written, by its data path and by its declared layout: nobody is told that it never was.
   void spoil(const std::vector<Cta*>& parts) {
-    if (parts.empty() || d_column_ == ~0u) return spoil_region();
-    for (const Cta* part : parts) {
-      const auto columns = static_cast<std::uint32_t>(d_columns(shape_.path, shape_.n));
-      if (d_column_ + columns <= tcgen05::columns) mark_bad(cells(*part), boxes_of(slabs_of(shape_.path, lane_base_), d_column_, columns));
-    }
+    const auto columns = shape_.n > 0 ? static_cast<std::uint32_t>(d_columns(shape_.path, shape_.n)) : 0;
+    const auto spoil_in = [&](const Cta& cta) {
+      spoil_region(cta);
+      if (d_column_ != ~0u && d_column_ + columns <= tcgen05::columns) mark_bad(cells(cta), boxes_of(slabs_of(shape_.path, lane_base_), d_column_, columns));
+    };
+    if (parts.empty()) spoil_in(warp_.cta);
+    for (const Cta* part : parts) spoil_in(*part);
   }
 
-  void spoil_region() {
+  void spoil_region(const Cta& cta) {
     const Warp::Start start = warp_.start_of(op_.d);
     const WarpValue base = warp_.base_of(op_.d);
     if (!start.fine || base.bad) return;
     for (const TmemMatrix::Cell& cell : tmem_matrix(d_, d_plan_, start.element).cell) {
       const std::uint32_t column = static_cast<std::uint32_t>(base.value) + cell.column;
-      if (column < tcgen05::columns && cell.lane < tcgen05::lanes) cells(warp_.cta).state[cell.lane / 32][column].bad |= 1u << cell.lane % 32;
+      if (column < tcgen05::columns && cell.lane < tcgen05::lanes) cells(cta).state[cell.lane / 32][column].bad |= 1u << cell.lane % 32;
     }
   }
 

@@ -1,6 +1,7 @@
 // Loads, stores, moves and arithmetic of single threads. PTX ISA 9.7.1, 9.7.3, 9.7.6, 9.7.9.
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <bit>
 #include <cstring>
 
@@ -17,6 +18,31 @@ std::uint32_t memory_record(Warp& warp, const MemPlan& mem, Sem sem) {
   const std::uint32_t record = warp.record(mem.buffer);
   if (sem != Sem::weak) warp.machine.accesses.at(record).strong = true;
   return record;
+}
+
+// ---- flags: a strong load takes over what the strong store that it reads has handed over ----
+
+FlagPlace flag_place(const ByteSpan& span, std::uint32_t lane) {
+  return {span.shared, span.shared ? span.owner->index : std::uint32_t{span.buffer}, span.first[lane]};
+}
+
+void note_flag_stores(Warp& warp, const ByteSpan& span, Sem sem) {
+  auto& flags = warp.machine.flags;
+  if (sem == Sem::weak) {
+    if (!flags.empty()) for_each_lane(span.lanes, [&](std::uint32_t lane) { flags.erase(flag_place(span, lane)); });
+    return;
+  }
+  for_each_lane(span.lanes, [&](std::uint32_t lane) { flags[flag_place(span, lane)] = {warp.released(1u << lane), sem == Sem::release}; });
+}
+
+void take_over_flags(Warp& warp, const ByteSpan& span, Sem sem) {
+  if (sem == Sem::weak || warp.machine.flags.empty()) return;
+  for_each_lane(span.lanes, [&](std::uint32_t lane) {
+    const auto found = warp.machine.flags.find(flag_place(span, lane));
+    if (found == warp.machine.flags.end()) return;
+    const bool pairs = found->second.release && sem == Sem::acquire;
+    warp.acquire(1u << lane, found->second.views, pairs ? Edge::release_acquire : Edge::relaxed);
+  });
 }
 
 // What is known of the bytes of one lane.
@@ -58,6 +84,7 @@ Ran execute(const Load& op, Warp& warp) {
   const RowsPlan& dst = warp.plan(op.dst);
   const ByteSpan span = warp.locate(mem, op.bytes, op.rank);
   const std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::read, memory_record(warp, mem, op.sem));
+  take_over_flags(warp, span, op.sem);
   const int words = (op.bytes + 3) / 4;
   for (int i = 0; i < words && i < static_cast<int>(dst.rows.size()); ++i) {
     const std::uint32_t row = dst.rows[static_cast<std::size_t>(i)];
@@ -68,7 +95,10 @@ Ran execute(const Load& op, Warp& warp) {
     for_each_lane(span.lanes, [&](std::uint32_t lane) {
       const std::int64_t first = span.first[lane] + 4 * i;
       const Known known = known_of(*span.memory, first, count);
-      if (!known.defined) undefined |= 1u << lane;
+      if (!known.defined) {
+        undefined |= 1u << lane;
+        warp.note_origin(span.memory->origin_of(static_cast<std::size_t>(first)));
+      }
       if (known.bad) bad |= 1u << lane;
     });
     if (op.reg_byte) bad |= before.bad;
@@ -84,11 +114,54 @@ Ran execute(const Load& op, Warp& warp) {
   return Ran::finished();
 }
 
+namespace {
+
+// Threads that write the same bytes in one instruction: nothing says whose value stays. Where all write the same value it is a
+// note. Returns the lanes whose bytes are known bad now. Aligned accesses of one size overlap only where they are equal.
+std::uint32_t check_own_lanes(Warp& warp, const Store& op, const ByteSpan& span, const RowsPlan& src) {
+  if (op.sem != Sem::weak) return 0;
+  std::array<std::uint32_t, 32> order{};
+  std::size_t count = 0;
+  for_each_lane(span.lanes, [&](std::uint32_t lane) { order[count++] = lane; });
+  std::sort(order.begin(), order.begin() + static_cast<std::ptrdiff_t>(count), [&](std::uint32_t a, std::uint32_t b) { return span.first[a] < span.first[b]; });
+  std::uint32_t shared = 0, differing = 0;
+  for (std::size_t i = 1; i < count; ++i) {
+    const std::uint32_t a = order[i - 1], b = order[i];
+    if (span.first[a] != span.first[b]) continue;
+    shared |= 1u << a | 1u << b;
+    for (std::uint16_t row : src.rows) {
+      const std::uint32_t* words = warp.state.registers.row(row);
+      if (std::memcmp(reinterpret_cast<const std::uint8_t*>(&words[a]) + op.reg_byte.value_or(0), reinterpret_cast<const std::uint8_t*>(&words[b]) + op.reg_byte.value_or(0),
+                      static_cast<std::size_t>(std::min<int>(4, op.bytes))) != 0) {
+        differing |= 1u << a | 1u << b;
+      }
+    }
+  }
+  if (shared == 0) return 0;
+  const std::string& name = warp.machine.kernel.buffers[span.buffer].name;
+  Candidate found = warp.candidate(span.shared ? Verdict::smem_race : Verdict::global_race,
+                                   fmt::format("threads of one instruction write the same bytes of {}{}", name, differing != 0 ? "" : ", all of them the same value"),
+                                   warp.record(span.buffer));
+  if (differing == 0) found.severity = Severity::note;
+  found.at.lanes = found.other->lanes = differing != 0 ? differing : shared;
+  const std::int64_t first = span.first[static_cast<std::size_t>(std::countr_zero(found.at.lanes))] - span.base;
+  found.where.space = span.shared ? "shared" : "global";
+  if (span.shared) found.where.cta = span.owner->index;
+  found.where.buffer = name;
+  found.where.bytes = {first, first + op.bytes - 1};
+  warp.report(std::move(found));
+  return differing;
+}
+
+}  // namespace
+
 Ran execute(const Store& op, Warp& warp) {
   const MemPlan& mem = warp.plan(op.dst);
   const RowsPlan& src = warp.plan(op.src);
   const ByteSpan span = warp.locate(mem, op.bytes, op.rank);
-  const std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::write, memory_record(warp, mem, op.sem));
+  std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::write, memory_record(warp, mem, op.sem));
+  raced |= check_own_lanes(warp, op, span, src);
+  note_flag_stores(warp, span, op.sem);
   const int words = (op.bytes + 3) / 4;
   for (int i = 0; i < words && i < static_cast<int>(src.rows.size()); ++i) {
     const std::uint32_t row = src.rows[static_cast<std::size_t>(i)];
@@ -105,6 +178,7 @@ Ran execute(const Store& op, Warp& warp) {
                   static_cast<std::size_t>(count));
       const std::uint8_t flag = (written >> lane & 1u ? ByteMemory::defined : 0) | (bad >> lane & 1u ? ByteMemory::bad : 0);
       std::memset(span.memory->flags() + first, flag, static_cast<std::size_t>(count));
+      if (!(written >> lane & 1u) && known.undefined_since != 0) span.memory->set_origin(static_cast<std::size_t>(first), known.undefined_since);
     });
   }
   return Ran::finished();

@@ -34,7 +34,7 @@ std::uint32_t Warp::use_value(std::uint32_t of_lanes, std::uint32_t undefined, s
     found.where.cta = cta.index;
     found.where.lanes = {std::countr_zero(missing), 31 - std::countl_zero(missing)};
     found.at.lanes = missing;
-    if (undefined_since_ != 0) found.origin = Instance{state.cta, state.warp, undefined_since_};
+    if (undefined_since_ != 0) found.origin = machine.origins[undefined_since_ - 1];
     report(std::move(found));
   }
   return bad | missing;
@@ -184,7 +184,7 @@ void Warp::write_row(std::uint32_t row, std::uint32_t of_lanes, std::uint32_t un
   known.written = (known.written & ~of_lanes) | (of_lanes & ~undefined);
   for (std::uint32_t& byte : known.byte_written) byte = (byte & ~of_lanes) | (of_lanes & ~undefined);
   known.bad = (known.bad & ~of_lanes) | (of_lanes & bad);
-  if ((of_lanes & undefined) != 0) known.undefined_since = undefined_since_ != 0 ? undefined_since_ : number;
+  if ((of_lanes & undefined) != 0) known.undefined_since = undefined_since_ != 0 ? undefined_since_ : machine.origin(instance());
 }
 
 // ---- shared and global memory ----
@@ -290,7 +290,10 @@ void Warp::load_words(BufferId buffer, std::uint32_t of_lanes, LaneValues& value
     std::memcpy(&values.value[i], memory.data() + span.first[i], 4);
     const std::uint8_t* flags = memory.flags() + span.first[i];
     const std::uint8_t all = flags[0] & flags[1] & flags[2] & flags[3], any = flags[0] | flags[1] | flags[2] | flags[3];
-    if (!(all & ByteMemory::defined)) values.undefined |= bit(i);
+    if (!(all & ByteMemory::defined)) {
+      values.undefined |= bit(i);
+      note_origin(memory.origin_of(static_cast<std::size_t>(span.first[i])));
+    }
     if (any & ByteMemory::bad) values.bad |= bit(i);
   });
 }

@@ -56,6 +56,13 @@ class ByteMemory {
     for (const auto& [word, bytes] : splits_)
       for (const WordAccess& access : bytes) visit(access.writer), visit(access.reader);
   }
+  // Origins (Machine::origins) of undefined values that have been stored, by word.
+  void set_origin(std::size_t byte, std::uint32_t origin) { origins_[byte / 4] = origin; }
+  std::uint32_t origin_of(std::size_t byte) const {
+    const auto found = origins_.find(byte / 4);
+    return found == origins_.end() ? 0 : found->second;
+  }
+
   // Who wrote the byte last.
   AccessId writer_of(std::size_t byte) const {
     const auto& page = pages_[byte / 4 / page_words];
@@ -84,6 +91,7 @@ class ByteMemory {
   std::vector<std::uint8_t> data_, flags_;
   std::vector<std::unique_ptr<Page>> pages_;
   std::map<std::size_t, std::array<WordAccess, 4>> splits_;
+  std::map<std::size_t, std::uint32_t> origins_;
 };
 
 }  // namespace tmemsim::sim

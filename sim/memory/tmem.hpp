@@ -4,6 +4,7 @@
 
 #include <array>
 #include <cstdint>
+#include <map>
 
 #include "ir/tcgen05.hpp"
 #include "sim/check/access.hpp"
@@ -27,6 +28,8 @@ struct Tmem {
   std::array<std::array<std::uint32_t, tcgen05::lanes>, tcgen05::columns> cell;            // [column][lane]
   std::array<std::array<CellState, tcgen05::columns>, quadrants> state{};                  // [quadrant][column]
   std::array<std::array<AccessId, tcgen05::columns>, slabs> writer{}, reader{};            // [slab][column]
+
+  std::map<std::uint32_t, std::uint32_t> origins;  // column * 128 + lane: of an undefined value that has been stored (Machine::origins)
 
   Tmem() {
     for (auto& column : cell) column.fill(tmem_poison);

@@ -87,6 +87,12 @@ TEST_CASE("mbar-uninit") {
   CHECK(findings_everywhere(with_bar("a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] v: @warp 1 lane 0 mbarrier.inval bar=bar[0]")) == "mbar-uninit a < v");
   CHECK(findings_everywhere(with_bar("a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] barrier.sync v: @warp 1 lane 0 mbarrier.inval bar=bar[0]")) == "");
   CHECK(findings_everywhere(with_bar("j: @warp 0 lane 0 mbarrier.init bar=bar[0] count=1")) == "mbar-uninit j < i");
+  // The other lanes of the warp have to come after it, too.
+  const auto own_warp = [](std::string_view between) {
+    return kernel(fmt::format("i: @warp 0 lane 0 mbarrier.init bar=bar[0] count=32 {} a: @warp 0 mbarrier.arrive bar=bar[0]", between));
+  };
+  CHECK(findings_everywhere(own_warp("")) == "mbar-uninit a < i");
+  CHECK(findings_everywhere(own_warp("@warp 0 bar.warp.sync")) == "");
   CHECK(findings_everywhere(with_bar("v: @warp 0 lane 0 mbarrier.inval bar=bar[0] j: @warp 0 lane 0 mbarrier.init bar=bar[0] count=1")) == "");
   CHECK(findings_everywhere(with_bar("v: @warp 0 lane 0 mbarrier.inval bar=bar[0] a: @warp 0 lane 0 mbarrier.arrive bar=bar[0]")) == "mbar-uninit a < v");
   CHECK(findings_everywhere(with_bar("l: @warp 0 lane 0 ld dst=R.r[0:2] src=bar{byte: 0} bytes=8")) == "mbar-uninit l < i");
@@ -105,12 +111,24 @@ TEST_CASE("mbar-tx and deadlock at a standstill") {
   const std::string wait = "w: @warp 1 mbarrier.try_wait bar=bar[0] parity=0 ";
   CHECK(findings_everywhere(with_bar("a: @warp 0 lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=128 " + wait)) == "mbar-tx w < a");
   CHECK(findings_everywhere(with_bar("a: @warp 0 lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=0 " + wait)) == "");
+  // Bytes that went to another barrier are no wrong count.
+  const std::string other = "j: @warp 0 lane 0 mbarrier.init bar=bar[1] count=1 a: @warp 0 lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=128 ";
+  CHECK(findings_everywhere(with_bar(other + "@warp 0 lane 0 mbarrier.expect_tx bar=bar[1] bytes=64 " + wait)) == "mbar-tx w < a");
   CHECK(findings_everywhere(with_bar(wait)) == "deadlock w");
   CHECK(findings_everywhere(with_bar(wait + "barrier.sync")).find("deadlock") == 0);
   // Endless polling of a phase that cannot come is a standstill too.
   sim::Options options;
   options.max_steps = 2000;
   CHECK(findings_everywhere(with_bar("@warp 1 mov dst=R.r[0] a=0 @warp 1 while R.r[0] == 0 { p: mbarrier.test_wait bar=bar[0] parity=0 poll=R.r[0] }"), options).find("deadlock") == 0);
+}
+
+TEST_CASE("threads of a warp wait each for its own barrier") {
+  const std::string both = "j: @warp 0 lane 0 mbarrier.init bar=bar[1] count=1 barrier.sync a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] b: @warp 2 lane 0 mbarrier.arrive bar=bar[1] "
+                           "w: @warp 1 lanes 0..1 mbarrier.try_wait bar=bar[lane] parity=0 ";
+  CHECK(findings_everywhere(with_bar(both)) == "");
+  std::string one = both;
+  one.replace(one.find("b: @warp 2 lane 0 mbarrier.arrive bar=bar[1]"), 44, "");
+  CHECK(findings_everywhere(with_bar(one)) == "deadlock w");
 }
 
 TEST_CASE("mbar-phase: a wait that a later completion may overtake") {

@@ -167,3 +167,80 @@ program {{
   CHECK(findings_everywhere(program(0)) == "alias-race a < fill");
   CHECK(findings_everywhere(program(2048)) == "");
 }
+
+TEST_CASE("threads of one instruction that write the same bytes") {
+  const auto store = [](std::string_view value, std::string_view place) {
+    return kernel(fmt::format("@warp 0 mov dst=R.r[0] a={} st: @warp 0 st dst={} src=R.r[0] bytes=4", value, place));
+  };
+  CHECK(findings_everywhere(store("lane", "S[0]")) == "smem-race st < st");
+  CHECK(findings_everywhere(store("lane", "B[lane / 2]")) == "global-race st < st");
+  CHECK(findings_everywhere(store("lane", "S[lane]")) == "");
+  CHECK(findings_everywhere(store("7", "S[0]")) == "");  // the same value from all: a note
+  CHECK(findings(simulate(store("7", "S[0]")), true) == "smem-race st < st [note]");
+}
+
+TEST_CASE("an access to a fixed column that nothing orders after the alloc: the alloc is named, whoever comes first") {
+  const std::string store = "st: @warp 1 tcgen05.st shape=32x32b num=1 dst={base: 0, lane: 32} src=R.r[0] @warp 1 tcgen05.wait::st ";
+  const std::string load = "barrier.sync @warp 1 tcgen05.ld shape=32x32b num=1 dst=R.r[1] src={base: 0, lane: 32} @warp 1 tcgen05.wait::ld barrier.sync";
+  CHECK(findings_everywhere(kernel(set + alloc + store + load + give_back)) == "unallocated-access st < a");
+  CHECK(findings_everywhere(kernel(set + alloc + "barrier.sync " + store + load + give_back)) == "");
+  CHECK(findings_everywhere(kernel(set + store)) == "unallocated-access st");
+  CHECK(findings_everywhere(kernel(set + store + "barrier.sync " + alloc + give_back)) == "unallocated-access st");
+}
+
+TEST_CASE("a value that was read too early keeps its origin through memory") {
+  const auto through = [](std::string_view first, std::string_view second) {
+    return kernel(set + "st: @warp 0 st dst=S[lane] src=R.r[0] bytes=4 " + std::string(first) + " ld: @warp 1 ld dst=R.r[1] src=S[lane] bytes=4 " +
+                  std::string(second) + " use: @warp 1 st dst=B[lane] src=R.r[2] bytes=4");
+  };
+  const std::string shared = "@warp 1 st dst=S[32 + lane] src=R.r[1] bytes=4 @warp 1 ld dst=R.r[2] src=S[32 + lane] bytes=4";
+  CHECK(findings_everywhere(through("", shared)) == "smem-race ld < st");
+  CHECK(findings_everywhere(through("barrier.sync", shared)) == "");
+  const std::string tmem = "b: @warp 1 tcgen05.alloc slot=slot cols=32 @warp 1 tcgen05.st shape=32x32b num=1 dst={base: word(slot, 0), lane: 32} src=R.r[1] "
+                           "@warp 1 tcgen05.wait::st @warp 1 tcgen05.ld shape=32x32b num=1 dst=R.r[2] src={base: word(slot, 0), lane: 32} @warp 1 tcgen05.wait::ld "
+                           "@warp 1 tcgen05.dealloc slot=slot cols=32";
+  CHECK(findings_everywhere(through("", tmem)) == "smem-race ld < st");
+  CHECK(findings_everywhere(through("barrier.sync", tmem)) == "");
+}
+
+TEST_CASE("a flag hands over what its store was made after") {
+  const auto program = [](std::string_view store, std::string_view load) {
+    return kernel(fmt::format("zero: @warp 0 lane 0 mov dst=R.r[3] a=0 @warp 0 lane 0 st dst=S[40] src=R.r[3] bytes=4 barrier.sync {}"
+                              "put: @warp 0 lane 0 st dst=S[0] src=R.r[0] bytes=4 @warp 0 lane 0 mov dst=R.r[1] a=1 "
+                              "raise: @warp 0 lane 0 st dst=S[40] src=R.r[1] bytes=4 sem={} "
+                              "@warp 1 lane 0 mov dst=R.r[2] a=0 @warp 1 lane 0 while R.r[2] == 0 {{ poll: ld dst=R.r[2] src=S[40] bytes=4 sem={} }} "
+                              "get: @warp 1 lane 0 ld dst=R.r[4] src=S[0] bytes=4", set, store, load));
+  };
+  CHECK(findings_everywhere(program("release", "acquire")) == "");
+  CHECK(findings_everywhere(program("relaxed", "acquire")) == "smem-race get < put");
+  CHECK(findings_everywhere(program("release", "relaxed")) == "smem-race get < put");
+}
+
+TEST_CASE("a bulk copy that nobody waits for before the CTA ends; one over a barrier object") {
+  const auto program = [](std::string_view body) {
+    return fmt::format(R"(kernel k
+target sm_100a
+launch warps=1
+buffer A: global u32 [64] init=iota(1, 1)
+buffer B: global u32 [64]
+buffer T: shared u32 [64] offset=0
+buffer over: shared u32 [64] offset=1024
+buffer bar: shared mbarrier [2] offset=1024
+buffer R: local u32 [4]
+program {{
+  i: @lane 0 mbarrier.init bar=bar[0] count=1
+  mov dst=R.r[0:2] a=lane
+  st dst=T[lane] src=R.r[0] bytes=4
+  st dst=T[32 + lane] src=R.r[0] bytes=4
+  fence.proxy.async
+  bar.warp.sync
+  {}
+}}
+)", body);
+  };
+  const std::string out = "c: @lane 0 cp.async.bulk dst=B src=T @lane 0 cp.async.bulk.commit_group ";
+  CHECK(findings_everywhere(program(out)) == "dealloc-live c");
+  CHECK(findings_everywhere(program(out + "@lane 0 cp.async.bulk.wait_group n=0 read=true")) == "");
+  const std::string in = "@lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=256 c: @lane 0 cp.async.bulk dst=over src=A bar=bar[0] ";
+  CHECK(findings_everywhere(program(in + "mbarrier.try_wait bar=bar[0] parity=0")) == "mbar-uninit c < i");
+}

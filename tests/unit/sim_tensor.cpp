@@ -415,3 +415,37 @@ TEST_CASE("bulk copies: bytes, barriers and groups") {
   CHECK(verdicts(zero + out + put + group) == "smem-race put < out");
   CHECK(verdicts(zero + out + "@warp 0 lane 0 cp.async.bulk.commit_group\n@warp 0 lane 0 cp.async.bulk.wait_group n=0 read=true\nbar.warp.sync\n" + put) == "");
 }
+
+TEST_CASE("mma over a pair: each CTA gives its rows of A and its columns of B and keeps its rows of D") {
+  const std::string sync = "barrier.cluster.arrive barrier.cluster.wait\n";
+  for (const int m : {256, 128}) {
+    INFO(m);
+    const int rows = m / 2, n = 32;
+    std::string text = "kernel k\ntarget sm_100a\nlaunch warps=4 cluster=[2, 1, 1] grid=[2, 1, 1]\nbuffer slot: shared u32 [1] offset=0\n"
+                       "buffer bar: shared mbarrier [1] offset=8\nbuffer R: local u32 [2]\n";
+    text += fmt::format("buffer A: shared f16 [{}, 16] layout=\"{}\" offset=1024 init=iota(-8, 1)\n", rows, k_major(rows, 16, 2));
+    text += fmt::format("buffer B: shared f16 [16, 16] layout=\"{}\" offset=32768 init=iota(3, -1)\n", k_major(16, 16, 2));
+    text += m == 256 ? "buffer D: tmem f32 [128, 32] layout=\"S[(128,32):(1@TLane,1@TCol)]\" slot=slot\n"
+                     : "buffer D: tmem f32 [64, 32] layout=\"S[(64,2,16):(1@TLane,64@TLane,1@TCol)]\" slot=slot\n";
+    text += "program {\n" + sync + "@warp 0 tcgen05.alloc slot=slot cols=32 cta_group=2\n@cta 0 warp 0 lane 0 mbarrier.init bar=bar[0] count=1\n";
+    // The odd CTA has 64 and 32 where the even one has -8 and 3.
+    text += "@cta 1 warp 0 lane 0 mov dst=R.r[0] a=0x5400 @cta 1 warp 0 lane 0 st dst=A[0, 0] src=R.r[0] bytes=2\n"
+            "@cta 1 warp 0 lane 0 mov dst=R.r[1] a=0x5000 @cta 1 warp 0 lane 0 st dst=B[0, 0] src=R.r[1] bytes=2\nfence.proxy.async\n";
+    text += sync + "@cta 0 warp 0 lane 0 tcgen05.mma kind=f16 cta_group=2 d=D a=A b=B accumulate=0\n@cta 0 warp 0 lane 0 tcgen05.commit cta_group=2 bar=bar[0]\n"
+                   "@cta 0 mbarrier.try_wait bar=bar[0] parity=0\n" + sync + "@warp 0 tcgen05.dealloc slot=slot cols=32 cta_group=2\n" + sync + "}\n";
+    REQUIRE(findings_everywhere(text) == "");
+    const sim::Outcome outcome = simulate(text);
+    for (int row = 0; row < m; ++row) {
+      for (int column = 0; column < n; ++column) {
+        const int cta = row / rows, r = row % rows, from = column / 16, c = column % 16;
+        std::int64_t sum = 0;
+        for (int k = 0; k < 16; ++k) {
+          const int a = cta == 1 && r == 0 && k == 0 ? 64 : r * 16 + k - 8, b = from == 1 && c == 0 && k == 0 ? 32 : 3 - (c * 16 + k);
+          sum += a * b;
+        }
+        const int lane = m == 256 ? r : r + 64 * (column / 16), at = m == 256 ? column : column % 16;
+        REQUIRE(f32(outcome.image.sms.at(static_cast<std::size_t>(cta)).value.at(static_cast<std::size_t>(at * 128 + lane))) == static_cast<float>(sum));
+      }
+    }
+  }
+}
