@@ -33,8 +33,8 @@ function(tmemsim_embed_text target namespace name text)
     string(APPEND pieces "R\"embedded(${piece})embedded\"\n")
   endforeach()
   set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded/${name}.cpp)
-  file(CONFIGURE OUTPUT ${output} @ONLY
-       CONTENT "namespace ${namespace} {\nextern const char* const ${name};\nconst char* const ${name} =\n${pieces};\n}  // namespace ${namespace}\n")
+  set(source "namespace ${namespace} {\nextern const char* const ${name};\nconst char* const ${name} =\n${pieces};\n}  // namespace ${namespace}\n")
+  file(CONFIGURE OUTPUT ${output} @ONLY CONTENT "@source@")  # what is put in is not looked through for @...@ again
   target_sources(${target} PRIVATE ${output})
 endfunction()
 
@@ -51,7 +51,7 @@ function(tmemsim_embed_folder target name folder pattern)
     string(APPEND rows "    {\"${file}\", R\"embedded(${text})embedded\"},\n")
   endforeach()
   set(output ${CMAKE_CURRENT_BINARY_DIR}/embedded/${name}.cpp)
-  file(CONFIGURE OUTPUT ${output} @ONLY CONTENT "#include \"report/embedded.hpp\"
+  set(source "#include \"report/embedded.hpp\"
 
 namespace tmemsim::report {
 namespace {
@@ -61,5 +61,6 @@ ${rows}};
 std::span<const EmbeddedFile> ${name}() { return table; }
 }  // namespace tmemsim::report
 ")
+  file(CONFIGURE OUTPUT ${output} @ONLY CONTENT "@source@")
   target_sources(${target} PRIVATE ${output})
 endfunction()
