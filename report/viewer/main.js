@@ -268,7 +268,7 @@ class Viewer {
     if (!this.places || !this.tracks) return;
     const tmem = document.getElementById("tmem-legend"), words = document.getElementById("words-legend");
     fillLegend(tmem, this.legend(this.tmem.painter.range, ["unallocated", "fresh", "valid", "write", "read", "both"], "tmem"));
-    const entries = this.places.tab === "barriers" ? [] : this.legend(this.places.painter.range, this.places.tab === "reg" ? ["fresh", "valid", "write", "read"] : ["fresh", "initial", "valid", "write", "read"], this.places.tab);
+    const entries = this.places.tab === "barriers" ? [] : this.legend(this.places.painter.range, this.places.tab === "reg" ? ["fresh", "valid", "write"] : ["fresh", "initial", "valid", "write", "read"], this.places.tab);
     fillLegend(words, entries);
     words.hidden = !entries.length;
   }

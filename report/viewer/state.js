@@ -135,8 +135,7 @@ class State {
 
   // The state after one more event.
   apply(event) {
-    if (event.stmt !== undefined) this.warps[warpNumber(this.trace, event)] = event;
-    else if (event.kind === "exit") this.warps[warpNumber(this.trace, event)] = event;
+    if (event.kind !== "complete") this.warps[warpNumber(this.trace, event)] = event;  // who completes stands further on
     if (event.kind === "execute" && event.async) this.count(event, 1);
     else if (event.kind === "complete") this.complete(event);
     else for (const extent of event.writes) this.write(extent, event.seq);
@@ -151,11 +150,13 @@ class State {
     for (const extent of event.writes) this.write(extent, event.seq);
   }
 
-  // Marks what an asynchronous operation reads and writes as under way, or no longer. What a load or store between registers and
-  // tensor memory reads elsewhere is its address, and that is read at its issue.
+  // Marks what an asynchronous operation reads and writes as under way, or no longer. Registers, and the words of memory that
+  // threads read for it (its address), are read at its issue.
   count(issue, by) {
-    const addressOnly = issue.async === "ld" || issue.async === "st";
-    for (const extent of issue.reads) if (!addressOnly || !hasBytes(extent)) this.countWords(extent, "reading", by);
+    for (const extent of issue.reads) {
+      const atOnce = extent.space === "reg" || (hasBytes(extent) && extent.stride !== undefined);
+      if (!atOnce) this.countWords(extent, "reading", by);
+    }
     for (const extent of issue.writes) this.countWords(extent, "writing", by);
   }
   countWords(extent, counter, by) {

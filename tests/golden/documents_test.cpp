@@ -30,7 +30,7 @@ std::vector<std::string> lines_of(const std::string& text) {
 class Replay {
  public:
   explicit Replay(std::vector<std::string> lines) : lines_(std::move(lines)) {
-    fs::create_directories(workplace_.folder() / "build/demo");  // where scripts/demo lets the commands write
+    for (const char* const folder : {"build/demo", "docs/pictures"}) fs::create_directories(workplace_.folder() / folder);  // where commands write
   }
 
   std::string replayed() {

@@ -39,20 +39,18 @@ def word_state(written, reading, writing):
 
 
 def register_state(run, position, warp, row, thread):
-    written, reading, writing = False, 0, 0
+    """Registers are read when an operation is issued, so none is ever read in flight."""
+    written, writing = False, 0
     for event in run.events[:position]:
-        for kind in ("reads", "writes"):
-            for extent in event.get(kind, []):
-                if extent["space"] != "reg" or extent.get("warp", 0) != warp or not extent["rows"][0] <= row <= extent["rows"][1]:
-                    continue
-                if not extent["lanes"][0] <= thread <= extent["lanes"][1]:
-                    continue
-                issue, done = event["kind"] == "execute" and "async" in event, event["kind"] == "complete"
-                by = 1 if issue else -1 if done else 0
-                reading += by if kind == "reads" else 0
-                writing += by if kind == "writes" else 0
-                written |= kind == "writes" and not issue
-    return word_state(written, reading, writing)
+        for extent in event.get("writes", []):
+            if extent["space"] != "reg" or extent.get("warp", 0) != warp or not extent["rows"][0] <= row <= extent["rows"][1]:
+                continue
+            if not extent["lanes"][0] <= thread <= extent["lanes"][1]:
+                continue
+            issue, done = event["kind"] == "execute" and "async" in event, event["kind"] == "complete"
+            writing += 1 if issue else -1 if done else 0
+            written |= not issue
+    return word_state(written, 0, writing)
 
 
 def compare(run, step, warp):
