@@ -76,6 +76,7 @@ int answer(const DiffCommand& command, const std::vector<diff::Record>& records)
 }
 
 int merge(const DiffCommand& command) {
+  if (command.files.empty()) throw InputError("there is nothing to merge", "name files of results: tmemsim diff --merge part1.jsonl part2.jsonl");
   std::vector<std::vector<diff::Record>> lists;
   for (const std::string& file : command.files) lists.push_back(diff::read_records(file));
   const std::vector<diff::Record> records = diff::merged(lists);
@@ -118,14 +119,14 @@ void add_diff(CLI::App& app, Chosen& chosen) {
   command->add_flag("--dump", diff->dump, "Compare the registers of every thread and tensor memory, too");
   add_options(*command, diff->kernels);
   command->add_option("--generate", diff->generate, "Also N copies through tensor memory, made at random")->check(CLI::Range(0u, 1000000u))->type_name("N");
-  command->add_option("--seed", diff->seed, "Of the generated copies (0)")->type_name("N");
+  add_number(*command, "--seed", diff->seed, "Of the generated copies (0)");
   command->add_option("--profile", diff->profile, "Severities (default: the scenario's, else strict): what has errors is not compared")
       ->check(CLI::IsMember({"strict", "lenient"}))->type_name("strict|lenient");
   command->add_option("--set", diff->set, "Set one switch of the profile; may be repeated")->allow_extra_args(false)->type_name("SWITCH=VALUE");
   command->add_option("--keep", diff->keep, "Keep sources, programs, inputs and outputs")->type_name("DIR");
-  command->add_option("--jobs", diff->jobs, "Compilers and programs at a time (one a core)")->type_name("N");
+  command->add_option("--jobs", diff->jobs, "Compilers and programs at a time (one a core)")->check(CLI::Range(1u, 1024u))->type_name("N");
   command->add_option("--timeout", diff->limit, "Seconds for one case to run (20)")->check(CLI::Range(1u, 86400u))->type_name("S");
-  command->add_option("--together", diff->a_module, "Cases compiled into one program (chosen)")->type_name("N");
+  command->add_option("--together", diff->a_module, "Cases compiled into one program (chosen)")->check(CLI::Range(1u, 1000u))->type_name("N");
   command->add_option("--shard", diff->shard, "Only every n-th case, from the i-th")->type_name("i/n");
   add_format(*command, diff->format, {"text", "jsonl", "junit"});
   add_output(*command, diff->output, "Write the answer to a file; FILE.partial holds the results so far");
@@ -134,7 +135,10 @@ void add_diff(CLI::App& app, Chosen& chosen) {
   add_examples(*command, {"tmemsim diff --backend host --dump scenarios/seeds/tmem_roundtrip_f16.yaml",
                           "tmemsim diff --backend host --generate 2 --shard 1/2 --format jsonl -o part1.jsonl --resume",
                           "tmemsim diff --merge part1.jsonl --format junit -o report.xml"});
-  command->callback([&chosen, diff] { chosen = [diff] { return diff->merge ? merge(*diff) : compare(*diff); }; });
+  command->callback([&chosen, diff] {
+    if (diff->output == "-") diff->output.clear();  // standard output, as for every command
+    chosen = [diff] { return diff->merge ? merge(*diff) : compare(*diff); };
+  });
 }
 
 }  // namespace tmemsim::cli

@@ -53,7 +53,10 @@ int ask(const ProbeCommand& command) {
   Output output;
   const auto answers = diff::run_probes(options, machine, [&](const diff::Answer& answer) { output.add(diff::text(answer)); });
   output.close();
-  if (!command.output.empty()) write_file_atomically(command.output, diff::probe_report(machine, diff::arch_of(*machine.gpu), answers));
+  if (command.output.empty()) return 0;
+  Output report(command.output);
+  report.add(diff::probe_report(machine, diff::arch_of(*machine.gpu), answers));
+  report.close();
   return 0;
 }
 
@@ -73,7 +76,7 @@ void add_probe(CLI::App& app, Chosen& chosen) {
   command->add_option("--only", probe->only, "Only this probe; may be repeated")->allow_extra_args(false)->type_name("NAME");
   command->add_option("--write", probe->write, "Write the programs as CUDA text instead of running them; needs no GPU")->type_name("DIR");
   command->add_option("--keep", probe->keep, "Keep sources and programs")->type_name("DIR");
-  command->add_option("--jobs", probe->jobs, "Compilers at a time (one a core)")->type_name("N");
+  command->add_option("--jobs", probe->jobs, "Compilers at a time (one a core)")->check(CLI::Range(1u, 1024u))->type_name("N");
   command->add_option("--timeout", probe->limit, "Seconds for one probe to run (20)")->check(CLI::Range(1u, 86400u))->type_name("S");
   add_output(*command, probe->output, "Also write all answers to a file, as JSON");
   add_examples(*command, {"tmemsim probe --list", "tmemsim probe --only unpack-high-half --write probes"});

@@ -2,6 +2,7 @@
 
 #include <fmt/format.h>
 
+#include <algorithm>
 #include <atomic>
 #include <cstring>
 #include <exception>
@@ -14,7 +15,9 @@
 #include "diff/generate.hpp"
 #include "diff/program.hpp"
 #include "diff/workplace.hpp"
+#include "ir/diagnostic.hpp"
 #include "ir/npy.hpp"
+#include "ir/profile.hpp"
 #include "lower/lower.hpp"
 
 namespace tmemsim::diff {
@@ -46,7 +49,9 @@ std::string_view backend_name(emit::Backend backend) {
 }
 
 void write_inputs(const Kernel& kernel, const fs::path& folder) {
-  fs::create_directories(folder);
+  std::error_code error;
+  fs::create_directories(folder, error);
+  if (error) throw InputError(fmt::format("folder {} cannot be made: {}", folder.string(), error.message()));
   for (const Buffer& buffer : kernel.buffers) {
     if (buffer.space != Space::global || !buffer.init) continue;
     NpyArray array{npy_storage(buffer.dtype), buffer.shape, {}};
@@ -203,13 +208,19 @@ class Work {
       for (const Buffer& buffer : kernel.buffers) {
         if (buffer.init && std::holds_alternative<InitNpy>(*buffer.init)) key.add(initial_bits(kernel, buffer));
       }
-      key.add(one.scenario->profile.value_or(""));
+      const Profile profile = simulation(one.scenario->profile).profile;  // decides what has errors
+      key.add(profile.name());
+      for (const SwitchFacts& facts : switch_table()) key.add(profile.value(facts.which));
     }
     key.add(one.error);
     key.add(fmt::format("{} {} {}", static_cast<int>(options_.backend), options_.dump, arch_text()));
     key.add(device());
     record.key = key.text();
     return record;
+  }
+
+  sim::Options simulation(const std::optional<std::string>& profile) const {
+    return options_.simulation ? options_.simulation(profile) : sim::Options{};
   }
 
   std::string arch_text() const {
@@ -259,7 +270,7 @@ class Work {
       }
       emit::cuda(*item.kernel, emit_options(backend));  // what has no emission says so here
       item.record.ran = implementation(backend, uses_tmem);
-      item.simulated = simulate(item.kernel, options_.simulation ? options_.simulation(scenario.profile) : sim::Options{});
+      item.simulated = simulate(item.kernel, simulation(scenario.profile));
       judge_simulation(item);
     } catch (const lower::Refused& refused) {
       item.settle(Status::incomparable, "not lowered: " + first_line(refused.text()));
@@ -341,14 +352,7 @@ class Work {
 
   Toolchain toolchain(emit::Backend backend) const {
     if (backend == emit::Backend::host) return {machine_.host->program, {"-std=c++17", "-O1", "-w", "-pthread", "-x", "c++"}};
-    Toolchain nvcc{machine_.nvcc->program, {}};
-    const std::string flags = emit::nvcc_flags(arch());
-    for (std::size_t begin = 0; begin < flags.size();) {
-      const std::size_t end = std::min(flags.find(' ', begin), flags.size());
-      nvcc.options.push_back(flags.substr(begin, end - begin));
-      begin = end + 1;
-    }
-    return nvcc;
+    return nvcc_toolchain(machine_.nvcc->program, arch());
   }
 
   const Options& options_;

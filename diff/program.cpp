@@ -5,8 +5,10 @@
 #include <algorithm>
 #include <fstream>
 #include <set>
+#include <sstream>
 
 #include "diff/process.hpp"
+#include "emit/emit.hpp"
 
 namespace tmemsim::diff {
 namespace {
@@ -121,6 +123,13 @@ class Batch {
 };
 
 }  // namespace
+
+Toolchain nvcc_toolchain(const std::filesystem::path& nvcc, emit::Arch arch) {
+  Toolchain toolchain{nvcc, {}};
+  std::istringstream flags(emit::nvcc_flags(arch));
+  for (std::string flag; flags >> flag;) toolchain.options.push_back(flag);
+  return toolchain;
+}
 
 Built build(const Toolchain& toolchain, const std::filesystem::path& folder, std::chrono::milliseconds limit) {
   Command command{{toolchain.compiler.string()}, folder, limit};

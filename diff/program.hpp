@@ -6,6 +6,10 @@
 #include <string>
 #include <vector>
 
+namespace tmemsim::emit {
+struct Arch;
+}
+
 namespace tmemsim::diff {
 
 // How a text becomes a program.
@@ -13,6 +17,8 @@ struct Toolchain {
   std::filesystem::path compiler;
   std::vector<std::string> options;  // in front of the names: "-std=c++17", ...
 };
+
+Toolchain nvcc_toolchain(const std::filesystem::path& nvcc, emit::Arch arch);
 
 struct Built {
   bool ok = false;

@@ -57,7 +57,7 @@ struct Implementation {
 std::string what_it_confirms(const Implementation& implementation);
 
 struct Record {
-  std::string key;                         // of the case: the same program, backend, device and depth of comparison
+  std::string key;                         // of the case: the same program, profile, backend, device and depth of comparison
   std::string file, scenario, instance;
   Status status = Status::agree;
   std::string reason;                      // one sentence; empty for agree and differ

@@ -18,8 +18,11 @@ Workplace::Workplace(const std::filesystem::path& keep, const std::string& name)
     if (error) throw InputError(fmt::format("folder {} cannot be made: {}", path_.string(), error.message()));
     return;
   }
-  std::string pattern = (std::filesystem::temp_directory_path() / "tmemsim-diff-XXXXXX").string();
-  if (::mkdtemp(pattern.data()) == nullptr) throw InputError(fmt::format("no folder can be made in {}", std::filesystem::temp_directory_path().string()));
+  std::error_code error;
+  const std::filesystem::path temporary = std::filesystem::temp_directory_path(error);
+  if (error) throw InputError(fmt::format("there is no folder for temporary files: {}", error.message()), "set TMPDIR, or give --keep DIR");
+  std::string pattern = (temporary / "tmemsim-diff-XXXXXX").string();
+  if (::mkdtemp(pattern.data()) == nullptr) throw InputError(fmt::format("no folder can be made in {}", temporary.string()));
   path_ = pattern;
 }
 

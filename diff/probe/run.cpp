@@ -48,16 +48,6 @@ bool is_for(const Probe& probe, const Gpu& gpu) {
   return probe.only_arch.empty() || (" " + std::string(probe.only_arch) + " ").find(" " + name(arch_of(gpu)) + " ") != std::string::npos;
 }
 
-std::vector<std::string> words_of(const std::string& text) {
-  std::vector<std::string> words;
-  for (std::size_t begin = 0; begin < text.size();) {
-    const std::size_t end = std::min(text.find(' ', begin), text.size());
-    words.push_back(text.substr(begin, end - begin));
-    begin = end + 1;
-  }
-  return words;
-}
-
 Seen run_one(const Probe& probe, const std::filesystem::path& folder, const Built& built, std::chrono::seconds limit) {
   if (!built.ok) return {"not compiled", built.reason};
   const Command command{{(folder / "k").string()}, folder, limit};
@@ -151,7 +141,7 @@ std::vector<Answer> run_probes(const ProbeOptions& options, const Machine& machi
   for (const Probe* probe : chosen_probes(options.only)) {
     if (is_for(*probe, *machine.gpu)) chosen.push_back(probe);
   }
-  const Toolchain toolchain{machine.nvcc->program, words_of(emit::nvcc_flags(arch_of(*machine.gpu)))};
+  const Toolchain toolchain = nvcc_toolchain(machine.nvcc->program, arch_of(*machine.gpu));
   std::vector<std::unique_ptr<Workplace>> places(chosen.size());
   std::vector<Built> built(chosen.size());
   std::atomic<std::size_t> next{0};
