@@ -376,9 +376,12 @@ class Worksheet {
     for (const Use& writer : writers) {
       for (const Use& reader : readers) {
         if (writer.ref.path == reader.ref.path || lines == most_lines) continue;
-        const auto to = next_use(writer.first, reader);
-        if (!to) continue;
-        text += fmt::format("    {:<12} line {} to line {}: {}\n", lines++ == 0 ? "handed over" : "", writer.ref.at.line, reader.ref.at.line, handover(writer.first, *to));
+        const auto later = next_use(writer.first, reader);
+        // The two of the finding may have run the other way round.
+        const bool in_question = finding_.at.path == reader.ref.path && finding_.other && finding_.other->path == writer.ref.path;
+        if (!later && !in_question) continue;
+        const std::size_t to = later.value_or(reader.first);
+        text += fmt::format("    {:<12} line {} to line {}: {}\n", lines++ == 0 ? "handed over" : "", writer.ref.at.line, reader.ref.at.line, handover(writer.first, to));
       }
     }
   }
