@@ -124,9 +124,10 @@ bool placement_shows(const Program& program) {
     const bool loads = op && std::holds_alternative<Load>(*op);
     visit_operands(
         step, looks,
-        [&](const Rows& rows, Use) {
+        [&](const Rows& rows, Use use) {
+          if (loads || use == Use::write) return;
           for (std::uint16_t row : rows.rows)
-            if (!loads && holds_address.count({rows.buffer, row}) != 0) shows = true;
+            if (holds_address.count({rows.buffer, row}) != 0) shows = true;
         },
         [&](BufferId buffer, Use) {
           through(buffer);

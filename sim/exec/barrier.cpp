@@ -37,7 +37,9 @@ void complete(Machine& machine, Cta& cta, std::uint32_t id) {
   NamedBarrier& barrier = cta.barriers[id];
   const Views carried = std::move(barrier.views);
   const std::uint32_t uses = barrier.uses + 1, record = barrier.last_record;
+  std::vector<NamedBarrier::Own> own = std::move(barrier.own);
   barrier = NamedBarrier{};
+  barrier.own = std::move(own);
   barrier.uses = uses;
   barrier.completed_by = record;
   const SyncPoint key{BarrierState::Kind::named, cta.index, id};
@@ -60,6 +62,22 @@ void count_if_whole(NamedBarrier& barrier, const WarpState& warp) {
   if (barrier.counted[warp.warp] || warp.live == 0 || (warp.live & ~barrier.arrived[warp.warp]) != 0 || barrier.arrived[warp.warp] == 0) return;
   barrier.counted[warp.warp] = 1;
   barrier.threads += 32;
+}
+
+// A warp may arrive again when it knows that the use of which its last arrival was part is complete. Whether that use happens to
+// be complete by now is up to the schedule, so it does not count.
+void report_second_arrival(Warp& warp, NamedBarrier& barrier, std::uint32_t id) {
+  barrier.own.resize(warp.cta.warps.size());
+  const NamedBarrier::Own& own = barrier.own[warp.state.warp];
+  if (own.record == 0) return;
+  const bool arrived_in_this_use = (barrier.arrived[warp.state.warp] & warp.lanes) != 0;
+  const bool knows = std::all_of(warp.state.views.begin(), warp.state.views.end(), [&](const ViewGroup& group) {
+    return !(group.lanes & warp.lanes) || group.views.any.count(warp.cta.index, barrier_agent(warp.machine, id)) > own.use;
+  });
+  const bool other_lanes = own.use == barrier.uses && !arrived_in_this_use;  // the lanes of a warp come in parts
+  if (knows || other_lanes) return;
+  warp.report(warp.candidate(Verdict::participation, fmt::format("the warp arrives at barrier {} a second time, and does not know that it is complete", id),
+                             own.record));
 }
 
 void report_partial(Machine& machine, WarpState& warp, std::uint32_t id, std::uint32_t arrived) {
@@ -98,11 +116,9 @@ Ran arrive(Warp& warp, const Expr& id_expr, const Expr* count, bool waits) {
                                fmt::format("this use of barrier {} has {} threads for some warps and {} for this one", id, barrier.expected, expected),
                                barrier.last_record));
   }
-  if (barrier.arrived[warp.state.warp] & warp.lanes) {
-    warp.report(warp.candidate(Verdict::participation, fmt::format("the warp arrives at barrier {} a second time before it is complete", id),
-                               barrier.last_record));
-  }
+  report_second_arrival(warp, barrier, id);
   const std::uint32_t record = warp.record(no_buffer);
+  barrier.own[warp.state.warp] = {record, barrier.uses};
   // Determinate only if whoever arrives knows that the use before this one is complete.
   for (const ViewGroup& group : warp.state.views) {
     if (!(group.lanes & warp.lanes) || barrier.uses == 0) continue;

@@ -113,6 +113,10 @@ struct NamedBarrier {
   std::uint32_t last_record = 0, completed_by = 0;
   std::uint32_t uses = 0;           // completed so far
   Views views;                      // of those who have arrived
+  struct Own {
+    std::uint32_t record = 0, use = 0;
+  };
+  std::vector<Own> own;             // [warp]: its last arrival, and the use that it was part of; kept over uses
 };
 
 // A thread that issues mma, cp and shift: its counters in the views, and how far it is.

@@ -11,7 +11,9 @@ namespace tmemsim::tests {
 std::vector<Sample> clean_scenarios(const std::string& folder) {
   std::vector<std::string> files;
   for (const auto& entry : std::filesystem::recursive_directory_iterator(std::string(source_dir) + "/scenarios/" + folder)) {
-    if (entry.path().extension() == ".yaml") files.push_back(entry.path().string());
+    if (entry.path().extension() != ".yaml") continue;
+    const bool exercise = entry.path().parent_path().filename() == "exercises", solved = entry.path().stem().extension() == ".solution";
+    if (!exercise || solved) files.push_back(entry.path().string());
   }
   std::sort(files.begin(), files.end());
   std::vector<Sample> samples;

@@ -74,6 +74,7 @@ program {
   mov dst=R.r[0] a=1
   put: @warp 0 lane 0 st dst=S[0] src=R.r[0] bytes=4
   set: @warp 0 lane 0 st dst=F[0] src=R.r[0] bytes=4 sem=relaxed
+  @warp 1 delay 20
   see: @warp 1 lane 0 ld dst=R.r[1] src=F[0] bytes=4 sem=relaxed
   @warp 1 lane 0 if R.r[1] == 0 {
     get: ld dst=R.r[2] src=S[0] bytes=4
