@@ -265,9 +265,9 @@ std::string slot_function(const Buffer& buffer, std::string_view qualifiers) {
       },
       [&](std::string_view) { throw Unsupported("slots of " + buffer.name + " leave 32 bits", buffer.at); }};
   return fmt::format(
-      "\n// Where the element of {} with row-major index x stands, in elements: {}\n{} int {}(int x) {{ return {}; }}\n",
+      "\n// Where the element of {} with row-major index x stands, in elements: {}\n{} int {}(int{}) {{ return {}; }}\n",
       buffer.name, comment_text(to_string(layout_of(buffer))), qualifiers, slot_function_name(buffer),
-      expression_text(slot, context));
+      slot.as_constant() ? "" : " x", expression_text(slot, context));
 }
 
 KernelText kernel_text(const Kernel& kernel, const Options& options, DeviceFunctions& functions) {
