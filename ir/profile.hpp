@@ -1,4 +1,4 @@
-// Profiles and the named switches that decide where the ISA is uncertain or tolerated practice differs. tcgen05.md 14.1.
+// Profiles and the named switches that decide where the ISA is uncertain or tolerated practice differs.
 #pragma once
 
 #include <array>

@@ -1,6 +1,6 @@
 // GPU targets and PTX versions: which names exist and what each has.
 //
-// Source: tcgen05.md section 12 (which mnemonics ptxas 13.0 accepts for which target), and the same question put to ptxas for
+// Source: ptxas itself (which mnemonics ptxas 13.0 accepts for which target), and the same question put to ptxas for
 // the operations of sm_80 and sm_90. Where nvcc is installed, a test asks ptxas again.
 #pragma once
 

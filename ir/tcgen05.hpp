@@ -1,4 +1,4 @@
-// Facts about tensor memory and the tcgen05.ld/st shapes, as closed forms. PTX ISA 9.7.16.2 and 9.7.16.8; tcgen05.md 1, 3, 4.
+// Facts about tensor memory and the tcgen05.ld/st shapes, as closed forms. PTX ISA 9.7.16.2 and 9.7.16.8.
 #pragma once
 
 #include <cstdint>

@@ -1,4 +1,4 @@
-// The verdict catalogue: every rule that the tool reports, as data. tcgen05.md section 14.
+// The verdict catalogue: every rule that the tool reports, as data.
 #pragma once
 
 #include <array>

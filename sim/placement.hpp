@@ -1,4 +1,4 @@
-// Where the CTAs of a launch run: their cluster, their rank in it, and their SM. architecture.md 10.1, `launch`.
+// Where the CTAs of a launch run: their cluster, their rank in it, and their SM.
 #pragma once
 
 #include <cstdint>

@@ -3,7 +3,7 @@
 // Two levels. A Payload is the target's side: one row of a family table (ptx.cpp, rocdl.cpp) gives its layouts, operand
 // registers, name and executor together. CopyAtom and MmaAtom are target-neutral and forward to a payload; a CopyAtom adds the
 // width of a value. Layouts are nested shape:stride with exactly two top modes, (thread, value); they map to the column-major
-// index of the operand's tile, those of copies to a bit of the image. Rules: verify.hpp. Source: atoms.md B, E and H.
+// index of the operand's tile, those of copies to a bit of the image. Rules: verify.hpp.
 #pragma once
 
 #include <array>

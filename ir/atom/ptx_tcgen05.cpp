@@ -1,4 +1,4 @@
-// tcgen05.ld, st and cp. PTX ISA 9.7.16.2, 9.7.16.8 and 9.7.16.9; tcgen05.md 4 and 6.
+// tcgen05.ld, st and cp. PTX ISA 9.7.16.2, 9.7.16.8 and 9.7.16.9.
 #include <algorithm>
 
 #include "ir/atom/families.hpp"
@@ -206,7 +206,7 @@ std::optional<Result<Payload>> reducing_load_named(std::string_view name) {
 // ---- cp: rows of shared memory to lanes, some of them several times
 
 // A source format: `bits` of each of the 16 elements of a 16-byte unit are copied, to bit `to` of a byte each. The rest of the
-// unit is padding. PTX ISA 9.7.16.9.1; where in the byte: tcgen05.md 6.3.
+// unit is padding. PTX ISA 9.7.16.9.1.
 struct Widening {
   std::string_view suffix;
   int bits, to;

@@ -1,5 +1,5 @@
-// tcgen05.mma: one thread issues it; "threads" are the CTAs whose memory holds the operands. PTX ISA 9.7.16.10; tcgen05.md
-// 7, 8.4 and 8.5.
+// tcgen05.mma: one thread issues it; "threads" are the CTAs whose memory holds the operands. PTX ISA
+// 9.7.16.10.
 //
 // Names: tcgen05.mma[.ws][.sp].cta_group::G.kind::KIND[.scale_vec::NX].mMnNkK[.a_tmem]; with .sp K is twice that of the dense
 // form.
@@ -42,7 +42,7 @@ struct MmaRow {
                        kind->name, scaled() ? fmt::format(".scale_vec::{}X", runs) : "", m, n, k(), a_in_tmem ? ".a_tmem" : "");
   }
 
-  // tcgen05.md 7.1 and the tables before it.
+  // PTX ISA, table 39 and the tables before it.
   std::optional<std::string> illegal() const {
     if (ws) {
       if (scaled()) return "block-scaled kinds have no .ws";
@@ -163,7 +163,7 @@ struct MmaRow {
   }
 
   // Scale factors: one byte for each row and run of k. Row x stands in lane x % 32 of every quadrant, byte 4 * (x / 32) + run.
-  // A pair holds those of its own rows of A, and of all rows of B; where N is cut in two, so are they (tcgen05.md 8.4).
+  // A pair holds those of its own rows of A, and of all rows of B; where N is cut in two, so are they.
   Operand scale_factors(std::string which, std::int64_t tile_rows, std::int64_t rows_here, std::int64_t parts,
                         std::int64_t cta_stride) const {
     const std::int64_t low = std::min<std::int64_t>(32, rows_here), high = rows_here / low, width = 4 * high;
@@ -281,7 +281,7 @@ struct MmaRow {
     made.state = state();
     made.note = "issued by one thread; the thread mode counts the CTAs whose shared and tensor memory hold the operands";
     if (sparse) made.note += "; A holds K / 2 columns, the metadata in tensor memory say which";
-    if (a_in_tmem && ws && m == 64) made.note += "; A in both halves of the lanes is one source's word (tcgen05.md 7.3)";
+    if (a_in_tmem && ws && m == 64) made.note += "; that A stands in both halves of the lanes is said by one public source alone";
     made.executor = executor();
     return made;
   }

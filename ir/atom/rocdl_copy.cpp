@@ -1,5 +1,5 @@
 // Copies of the rocdl target and the target-neutral ones: universal copies and atomics, buffer copies and atomics, copies into
-// LDS, transposing loads from LDS, and the tensor data mover. Rules: atoms.md B and C.
+// LDS, transposing loads from LDS, and the tensor data mover.
 #include <algorithm>
 
 #include "ir/atom/families.hpp"

@@ -1,5 +1,5 @@
 // Matrix instructions of the rocdl target: MFMA of CDNA3 and CDNA4, WMMA of GFX11, GFX120x and GFX1250, and the scaled forms.
-// Layout formulas: atoms.md B. Block counts and fragments of MFMA and WMMA: AMD's instruction set manuals.
+// Block counts and fragments of MFMA and WMMA: AMD's instruction set manuals.
 #include <algorithm>
 
 #include "ir/atom/families.hpp"

@@ -3,7 +3,7 @@
 // A thread-value layout TV maps (thread, value) to the column-major index of a tile. It is cut in pieces of one atom; each
 // piece is seen through the atom's source or destination layout. Ownership is proved when the object is made: every element of
 // the tile has exactly one (thread, value), for the operands of a matrix instruction as many as the atoms that share them.
-// Source of the formulas: atoms.md E.
+// The formulas are those of CuTe.
 #pragma once
 
 #include <string>

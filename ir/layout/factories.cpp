@@ -205,7 +205,7 @@ Result<TileLayout> accumulator_layout(char letter, std::span<const std::int64_t>
   return because("an accumulator of datapath {} has no shape {}", letter, shape_text(shape));
 }
 
-// Row m of A stands in the lanes that row m of D is written to (tcgen05.md 7.3).
+// Row m of A stands in the lanes that row m of D is written to.
 Result<TileLayout> a_operand_layout(char letter, std::span<const std::int64_t> shape, const MmaInstruction& mma) {
   const bool folds = datapath_of(letter)->folds == 2;
   if (folds && shape.size() == 3 && shape[0] == 2) {

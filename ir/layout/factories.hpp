@@ -3,7 +3,7 @@
 //
 // Each returns a Reason for arguments that no instruction has. All of them can be written inside layout notation too:
 // tmem_datapath_layout("F", 64, n), tcgen05_atom_layout("16x64b", (64, 32), f16), mma_shared_layout(f16, 3, (64, 128)).
-// Source of the rules: layouts_and_dispatch.md A.4 and A.7; tcgen05.md 7.3, 8.2 and 8.4 (PTX ISA 9.7.16.10.5).
+// Source of the rules: TIRx layouts; PTX ISA 9.7.16.10.5.
 #pragma once
 
 #include <cstdint>

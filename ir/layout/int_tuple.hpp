@@ -2,7 +2,7 @@
 //
 // A leaf is an integer, `?` (known at run time only), `*` (a mode that is kept) or a basis element nEi: n steps along mode i
 // of the codomain, nEiEj along mode j inside mode i. A tuple of one, (x), is not x. Arithmetic is 64-bit and checked.
-// Source of the rules: atoms.md A (FlyDSL, CuTe).
+// Source of the rules: FlyDSL, CuTe.
 #pragma once
 
 #include <cstdint>

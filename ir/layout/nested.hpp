@@ -6,7 +6,7 @@
 // extents that do not divide, input to complement that is not injective.
 // Notation: (4,(2,8)):(1,(4,8)); tile [2:7|*|(3,6):(1,3)]; composed inner o offset o outer: 32:2o5o[32:1o7o(4,8):(1,4)];
 // swizzle S<mask bits, base, shift>; coordinate swizzle CS<bits, row bit, [row mode], column bit, [column mode]>.
-// Source of the rules: atoms.md A and E (FlyDSL, CuTe).
+// Source of the rules: FlyDSL, CuTe.
 #pragma once
 
 #include <cstdint>

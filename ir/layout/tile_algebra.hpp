@@ -2,7 +2,7 @@
 //
 // Shapes and coordinates are row-major, outermost first. Every operation that is not closed returns a Reason that names the
 // iter and, where one exists, the first logical coordinate that shows it. Nothing depends on ambient state.
-// Source of the rules: layouts_and_dispatch.md A.5 and A.6 (TIRx layouts).
+// Source of the rules: TIRx layouts.
 #pragma once
 
 #include <cstdint>

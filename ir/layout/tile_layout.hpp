@@ -5,7 +5,7 @@
 // Strides on memory axes (m, TCol) count elements of the buffer, TLane counts lanes, thread axes count threads (or warps,
 // warpgroups: the unit of the axis). Extents are >= 1; strides and offsets are 64-bit and may be negative or zero.
 // Notation: S[(8,2,4,2):(4@laneid,1@warpid,1@laneid,1)] + R[2:4@warpid] + 5@warpid ; "Swizzle(3,3,3) o S[...]".
-// Source of the rules: layouts_and_dispatch.md A.1 to A.6 (TIRx layouts).
+// Source of the rules: TIRx layouts.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// mbarrier objects: phases, arrivals, transaction bytes, waits by parity. PTX ISA 9.7.13.15; tcgen05.md section 9.
+// mbarrier objects: phases, arrivals, transaction bytes, waits by parity. PTX ISA 9.7.13.15.
 #pragma once
 
 #include "ir/op.hpp"

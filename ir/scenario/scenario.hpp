@@ -1,5 +1,5 @@
 // Scenarios: a YAML file (or the printed text form of a kernel) -> kernels to run, with what must come out.
-// Format: architecture.md section 10. The input is untrusted: sizes, depth, aliases and paths are bounded; every error is an
+// Format: docs/scenario-format.md. The input is untrusted: sizes, depth, aliases and paths are bounded; every error is an
 // InputError with file:line:col.
 #pragma once
 

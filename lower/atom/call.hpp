@@ -4,7 +4,7 @@
 // Rule of the pass: an operand becomes a value when it is register memory whose plain layout coalesces to one leaf with stride
 // 1 (or extent 1). A call with at least one such operand is rewritten. The result of a matrix call is never dropped: when D is
 // not such an operand, the value is scattered into it by its layout. A predicated copy keeps the old destination where the
-// predicate is false. Source: add-target-atom-op 1.3; atoms.md D.
+// predicate is false. Source: the atom dialect of FlyDSL.
 #pragma once
 
 #include <optional>

@@ -2,7 +2,7 @@
 // from and store to register memory travels as values that loops carry and branches yield.
 //
 // A memory becomes a value when its layout allows it (not_promotable); the others stay memories, and nothing that is stored to
-// them is lost. Source: add-target-atom-op 1.3; atoms.md D.
+// them is lost. Source: the atom dialect of FlyDSL.
 #pragma once
 
 #include <string>

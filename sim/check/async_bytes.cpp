@@ -1,4 +1,4 @@
-// Shared and global bytes that mma, cp and bulk copies touch through the asynchronous proxy. tcgen05.md 5.6, 14.5, 14.6 rule 7.
+// Shared and global bytes that mma, cp and bulk copies touch through the asynchronous proxy.
 #include <fmt/format.h>
 
 #include <algorithm>

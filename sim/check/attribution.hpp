@@ -1,5 +1,5 @@
 // Which mbarriers stand between the two accesses of a conflict: a race that comes from a wait that passed too early, or from a
-// barrier with wrong counts, is told there and not as a race. tcgen05.md 14.6 rule 7.
+// barrier with wrong counts, is told there and not as a race.
 #pragma once
 
 namespace tmemsim::sim {

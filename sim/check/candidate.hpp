@@ -90,7 +90,7 @@ class Candidates {
   std::map<Key, std::vector<std::size_t>> known_;
 };
 
-// Precedence (tcgen05.md 14.6): one fault, one finding. In program order of `at`.
+// Precedence: one fault, one finding. In program order of `at`.
 std::vector<Finding> resolve(std::vector<Candidate> candidates, const Profile& profile);
 
 }  // namespace tmemsim::sim

@@ -1,4 +1,4 @@
-// Conflicts in tensor memory: who may read, write or free which cells after whom. tcgen05.md 14.4, 14.6 rules 4 and 6.
+// Conflicts in tensor memory: who may read, write or free which cells after whom.
 #pragma once
 
 #include <array>

@@ -1,5 +1,5 @@
 // Whether an ld or st moves what its author says that it means: every value that it moves has to come from, and go to, the
-// places where the declared layouts of the two buffers keep one and the same element. tcgen05.md 14.3 (layout-mismatch), 14.6 rule 9.
+// places where the declared layouts of the two buffers keep one and the same element.
 #pragma once
 
 #include <cstdint>

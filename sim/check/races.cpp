@@ -1,5 +1,5 @@
 // Races on shared and global bytes: every access is compared with the last writer and the readers since, word by word.
-// tcgen05.md 14.5, 14.6 rules 5 and 7.
+// Which pairs count: the catalogue, ir/verdict.cpp.
 #include <fmt/format.h>
 
 #include <algorithm>

@@ -1,4 +1,4 @@
-// Which candidates are findings: tcgen05.md 14.6. One fault, one finding; causes are not followed by a cascade.
+// Which candidates are findings. One fault, one finding; causes are not followed by a cascade.
 #include <algorithm>
 #include <map>
 #include <set>

@@ -46,7 +46,7 @@ bool check_targets(Machine& machine) {
   return found_any;
 }
 
-// tcgen05.md 2.6: one cta_group a kernel.
+// One cta_group a kernel: ptxas refuses a function that mixes them.
 bool check_cta_groups(Machine& machine) {
   std::optional<std::uint32_t> first;
   std::uint8_t first_group = 0;

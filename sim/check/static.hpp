@@ -1,4 +1,4 @@
-// Faults that are visible before anything runs. tcgen05.md 14.6 rules 1 and 3.
+// Faults that are visible before anything runs.
 #pragma once
 
 #include "sim/exec/machine.hpp"

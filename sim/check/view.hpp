@@ -4,7 +4,7 @@
 // its tcgen05.ld and one for its tcgen05.st (counted when issued, known when waited for). Waits cover a prefix of what the
 // agent issued, so "x is complete before y" is one compare of x's number with y's view. Several views are kept side by side
 // (Views): a synchronisation edge carries some of them and not others, and that alone says whether a fence is missing.
-// Rules: tcgen05.md 14.1 and 5.3.
+// Rules: the catalogue, ir/verdict.cpp.
 #pragma once
 
 #include <array>

@@ -1,4 +1,4 @@
-// Named barriers of the CTA, warp barrier, elect. PTX ISA 9.7.13; tcgen05.md section 9.
+// Named barriers of the CTA, warp barrier, elect. PTX ISA 9.7.13.
 #include "ir/ops/barrier.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// cp.async.bulk between global and shared memory, with its groups. PTX ISA 9.7.9.25; tcgen05.md 5.6 and 9.
+// cp.async.bulk between global and shared memory, with its groups. PTX ISA 9.7.9.25.
 //
 // A copy to shared memory is complete for whoever waits on the phase that its bytes count in; one to global memory when its
 // thread has waited for its group.

@@ -1,4 +1,4 @@
-// Cluster barrier, mapa, proxy fences. PTX ISA 9.7.13 and 9.7.9; tcgen05.md section 9.
+// Cluster barrier, mapa, proxy fences. PTX ISA 9.7.13 and 9.7.9.
 #include "ir/ops/cluster.hpp"
 
 #include <fmt/format.h>

@@ -127,7 +127,7 @@ class Warp {
   bool complete_before(Sight which, const Access& x) const;
   // The same for each of the lanes.
   bool complete_for(Sight which, const Access& x, std::uint32_t of_lanes) const;
-  // Whether the tensor core runs x before y, an operation of this warp: one of the pipelined pairs (tcgen05.md 5.2), and this
+  // Whether the tensor core runs x before y, an operation of this warp: one of the pipelined pairs, and this
   // warp knows that x has been issued.
   bool piped_before(Sight which, const Access& x, const Access& y) const;
 

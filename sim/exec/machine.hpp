@@ -355,7 +355,7 @@ struct Machine {
   void log_issue(const WarpState& warp, std::uint32_t step, std::uint32_t lanes);
 };
 
-// tcgen05.md 5.2: whether the tensor core runs x, issued before y, in front of it (exec/warp.cpp).
+// Whether the tensor core runs x, issued before y, in front of it (exec/warp.cpp).
 bool is_pipelined_pair(const Access& x, const Access& y);
 
 // ---- named barriers (exec/barrier.cpp) ----

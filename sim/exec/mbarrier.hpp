@@ -1,5 +1,5 @@
 // mbarrier objects: phases, arrivals, transaction bytes; who waits for what, and what a completed phase hands over.
-// PTX ISA 9.7.13.15; tcgen05.md section 9, 14.1 and 14.5.
+// PTX ISA 9.7.13.15.
 //
 // Whoever signals a barrier from an asynchronous operation (commit, bulk copy) calls mbarrier_arrive and
 // mbarrier_complete_tx with the views that the signal carries: those of the issuing thread at issue, with the counters of

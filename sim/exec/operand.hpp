@@ -1,5 +1,5 @@
 // Operands of the tensor core: where each element of a matrix lies, and whether the instruction can reach it there.
-// tcgen05.md 7.1, 7.3, 8.2 (PTX ISA 9.7.16.10.3 to 9.7.16.10.5).
+// PTX ISA 9.7.16.10.3 to 9.7.16.10.5.
 #pragma once
 
 #include <cstdint>

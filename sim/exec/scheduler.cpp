@@ -674,7 +674,7 @@ void Machine::report_blocked() {
   }
 }
 
-// One finding for the threads of a cluster that wait for each other: tcgen05.md 14.6 rule 8.
+// One finding for the threads of a cluster that wait for each other.
 void Machine::report_standstill(const std::vector<Blocked>& blocked) {
   Candidate tx, count, phase, deadlock;
   bool any_tx = false, any_count = false, any_phase = false;

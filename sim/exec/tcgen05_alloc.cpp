@@ -1,4 +1,4 @@
-// tcgen05.alloc, .dealloc, .relinquish_alloc_permit. PTX ISA 9.7.16.7; tcgen05.md section 2, 14.2, 14.6 rules 3 and 4.
+// tcgen05.alloc, .dealloc, .relinquish_alloc_permit. PTX ISA 9.7.16.7.
 #include "ir/ops/tcgen05_alloc.hpp"
 
 #include <fmt/format.h>

@@ -1,4 +1,4 @@
-// tcgen05.ld, .st, .wait::ld, .wait::st, .fence. PTX ISA 9.7.16.8 and 9.7.16.11; tcgen05.md sections 3 to 5.
+// tcgen05.ld, .st, .wait::ld, .wait::st, .fence. PTX ISA 9.7.16.8 and 9.7.16.11.
 //
 // All that is known of cells and registers changes when the instruction is issued, values when it completes. An st takes its
 // registers at issue (they are operands, not memory); an ld reads its cells when it completes.
@@ -247,7 +247,7 @@ SlabBox box_at(std::uint32_t quadrant, std::uint32_t lane, std::uint32_t lanes, 
   return {quadrant * 2 + lane / slab_lanes, lanes / slab_lanes, column, columns};
 }
 
-// tcgen05.md 14.3 and 14.6 rule 2: taddr-bits > out-of-bounds > misaligned > lane-window (> unallocated-access).
+// The first that applies: taddr-bits > out-of-bounds > misaligned > lane-window (> unallocated-access).
 Checked check_address(Warp& warp, const TmemAddr& operand, Shape shape, int num, bool packed, std::optional<std::int32_t> half, bool writes) {
   const WarpValue given = warp.address(operand);
   const auto address = static_cast<std::uint32_t>(given.value);

@@ -1,4 +1,4 @@
-// tcgen05.mma, .cp, .shift, .commit. PTX ISA 9.7.16.9, 9.7.16.10, 9.7.16.12; tcgen05.md 5, 6, 7.
+// tcgen05.mma, .cp, .shift, .commit. PTX ISA 9.7.16.9, 9.7.16.10, 9.7.16.12.
 //
 // One thread issues them. Each is numbered by its thread; a commit covers all earlier numbers of the thread and hands the
 // counter of what is complete to whoever waits on its barrier.
@@ -228,7 +228,7 @@ bool is_input(MmaKind kind, Dtype dtype) {
   return false;
 }
 
-// tcgen05.md 7.1.
+// PTX ISA, table 39.
 bool is_legal_shape(MmaKind kind, int cta_group, std::int64_t m, std::int64_t n) {
   if (!data_path(m, cta_group)) return false;
   const std::int64_t step = cta_group == 2 ? (kind == MmaKind::i8 ? 32 : 16) : kind == MmaKind::i8 && n > 32 ? 16 : 8;

@@ -1,4 +1,4 @@
-// The arithmetic of tcgen05.mma: D[m][n] = (D[m][n] or 0) + sum over k of A[m][k] * B[n][k]. tcgen05.md 7.4.
+// The arithmetic of tcgen05.mma: D[m][n] = (D[m][n] or 0) + sum over k of A[m][k] * B[n][k].
 //
 // Products are exact; sums are rounded to f32 once a step, in the order of k. An f16 accumulator is rounded once at the end.
 // Integers wrap.

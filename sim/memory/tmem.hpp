@@ -1,5 +1,5 @@
 // Tensor memory of one SM: 128 lanes x 512 columns of 32-bit cells, what is known of each cell, and who touched it.
-// Stored column by column, so that one column of a quadrant is 32 consecutive words. PTX ISA 9.7.16.2; tcgen05.md 1.
+// Stored column by column, so that one column of a quadrant is 32 consecutive words. PTX ISA 9.7.16.2.
 #pragma once
 
 #include <array>

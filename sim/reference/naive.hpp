@@ -13,7 +13,7 @@
 
 namespace tmemsim::reference {
 
-// D(x) + O, then the swizzle on axis m; x is the row-major index (layouts_and_dispatch.md A.1, A.5). Replicas are left out.
+// D(x) + O, then the swizzle on axis m; x is the row-major index. Replicas are left out.
 Point naive_apply(const TileLayout& layout, std::int64_t x);
 
 // Where element x of a buffer stands; without a layout its slot is x.

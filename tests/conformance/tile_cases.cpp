@@ -439,7 +439,7 @@ class TileCase {
   bool canonical_ = false;
 };
 
-// Row m of A in tensor memory stands in the lanes of row m of D (tcgen05.md 7.3). A case that puts M = 64 rows of A on lanes
+// Row m of A in tensor memory stands in the lanes of row m of D. A case that puts M = 64 rows of A on lanes
 // 0 to 63 contradicts this, and passes when the layout is the scattered one.
 bool contradicts_the_datapath(const YAML::Node& entry) {
   if (entry["op"].as<std::string>() != "tmem_mma_operand_layout" || !entry["expect"].IsMap()) return false;

@@ -148,7 +148,7 @@ struct Registers {
   }
 };
 
-// The five pairs of tcgen05 operations that one thread may issue behind each other. tcgen05.md 5.2.
+// The five pairs of tcgen05 operations that one thread may issue behind each other.
 bool is_pipelined(const Access& x, const Access& y) {
   if (x.thread != y.thread) return false;
   if (x.kind == Kind::mma && y.kind == Kind::mma) return x.form == y.form;

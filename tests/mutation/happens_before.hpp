@@ -2,7 +2,7 @@
 //
 // The judge sees the instructions that one run issued, with the storage they touch. It builds the graph of what happens before
 // what, node by node, with a set of everything that has happened at each node; then it compares every pair of accesses. It shares
-// nothing with sim/check: no views, no counters, no shadow memory. Rules: tcgen05.md 5, 9 and 14, strict profile.
+// nothing with sim/check: no views, no counters, no shadow memory. Rules: those of the strict profile.
 #pragma once
 
 #include <map>

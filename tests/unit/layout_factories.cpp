@@ -127,7 +127,7 @@ TEST_CASE("fragments refuse repetitions that do not exist", "[layout]") {
 
 namespace {
 
-// Canonical byte offset of a tile in shared memory, tcgen05.md 8.2, with dense strides: atoms along the rows of storage first.
+// Canonical byte offset of a tile in shared memory, with dense strides: atoms along the rows of storage first.
 std::int64_t shared_byte(SharedSwizzle swizzle, Major major, std::int64_t bytes, std::int64_t rows_mn, std::int64_t cols_k,
                          std::int64_t mn, std::int64_t k) {
   const std::int64_t t = 16 / bytes;

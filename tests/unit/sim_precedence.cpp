@@ -1,4 +1,4 @@
-// One fault, one finding (tcgen05.md 14.6): of several rules that one instruction breaks the first decides, what follows from a
+// One fault, one finding: of several rules that one instruction breaks the first decides, what follows from a
 // reported fault is silent, and neither depends on the schedule.
 #include "tests/catch.hpp"
 #include "tests/unit/sim_run.hpp"

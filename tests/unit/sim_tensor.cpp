@@ -1,4 +1,4 @@
-// tcgen05.mma, cp, shift and commit, bulk copies: values by arithmetic of their own, cells by the closed forms of tcgen05.md 7.3.
+// tcgen05.mma, cp, shift and commit, bulk copies: values by arithmetic of their own, cells by the closed forms.
 #include <bit>
 #include <cstring>
 
