@@ -53,12 +53,16 @@ int debug_file(const DebugCommand& command) {
   if (scenarios.size() != 1)
     throw InputError(fmt::format("debug steps through one run, {} has {}", command.file, scenarios.size()),
                      "choose one with --only NAME=VALUE");
+  if (command.simulation.schedules() != 1)
+    throw InputError("debug steps through one run, --scheduler exhaustive makes many", "give the --replay TOKEN of one of them");
   const Scenario& scenario = scenarios.front();
   return with_located_refusals(scenario, [&] {
     const auto program =
         std::make_shared<const Program>(decode(std::make_shared<const Kernel>(kernel_after("lower", scenario))));
     report::Recording recording;
-    report::stream_trace(*program, command.simulation.for_profile(scenario.profile), command.max_events, recording);
+    sim::Options how = command.simulation.for_profile(scenario.profile);
+    if (!command.simulation.replay.empty()) how.schedule = sim::from_token(command.simulation.replay, *program);
+    report::stream_trace(*program, how, command.max_events, recording);
     report::Debugger debugger(program, recording);
     if (!command.commands.empty()) return talk(debugger, script, false, true);
     const bool typed = ::isatty(STDIN_FILENO) && ::isatty(STDOUT_FILENO);

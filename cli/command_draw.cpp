@@ -30,13 +30,17 @@ int draw_file(const DrawCommand& command) {
   const std::vector<Scenario> scenarios = load_scenarios(command.file, command.kernels.load());
   if (scenarios.size() != 1)
     throw InputError(fmt::format("draw shows one run, {} has {}", command.file, scenarios.size()), "choose one with --only NAME=VALUE");
+  if (command.simulation.schedules() != 1)
+    throw InputError("a picture shows one run, --scheduler exhaustive makes many", "give the --replay TOKEN of one of them");
   const Scenario& scenario = scenarios.front();
   return with_located_refusals(scenario, [&] {
     Output output(command.output);
     const auto program = std::make_shared<const Program>(decode(std::make_shared<const Kernel>(kernel_after("lower", scenario))));
     check_place(command, program->kernel->launch);
     report::RunMoment run(program, command.step);
-    sim::run(*program, command.simulation.for_profile(scenario.profile), &run);
+    sim::Options how = command.simulation.for_profile(scenario.profile);
+    if (!command.simulation.replay.empty()) how.schedule = sim::from_token(command.simulation.replay, *program);
+    sim::run(*program, how, &run);
     if (command.step > run.last_step())
       throw InputError(fmt::format("the run ends at step {}, step {} never comes", run.last_step(), command.step), "tmemsim trace FILE lists the steps");
     output.add(report::svg(run.moment(command.cta, command.warp)));

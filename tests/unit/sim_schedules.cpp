@@ -66,6 +66,16 @@ TEST_CASE("Open: which arrival completes a phase") {
   CHECK(open(with_bar("a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] barrier.sync b: @warp 1 lane 0 mbarrier.arrive bar=bar[0]")) == "");
 }
 
+TEST_CASE("Open: bytes that may be expected of a phase that is complete, or of the one before") {
+  // Expected first, the bytes keep phase 0 from being complete, and nobody brings them.
+  const std::string one = "a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] w: @warp 0 mbarrier.try_wait bar=bar[0] parity=0 ";
+  const std::string expect = "@warp 1 delay 50 e: @warp 1 lane 0 mbarrier.expect_tx bar=bar[0] bytes=64 ";
+  CHECK(findings(simulate(with_bar(one + expect))) == "");
+  CHECK(open(with_bar(one + expect)) == "a/e");
+  CHECK(open(with_bar(one + "barrier.sync " + expect)) == "");
+  CHECK(explored(with_bar(one + expect)).size() > 1);
+}
+
 TEST_CASE("Open: bytes that are expected by nobody who arrives later") {
   const std::string copy = "c: @warp 1 lane 0 cp.async.bulk dst=S[0:16] src=B[0:16] bar=bar[0] ";
   CHECK(open(with_bar("e: @warp 1 lane 0 mbarrier.expect_tx bar=bar[0] bytes=64 " + copy + "a: @warp 0 lane 0 mbarrier.arrive bar=bar[0]")) != "");
