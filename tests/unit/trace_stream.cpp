@@ -368,9 +368,11 @@ TEST_CASE("A long stream is not held in memory") {
     ++lines;
   });
   sim::run(program, {});  // what the simulator itself needs (its log of issued statements grows, too)
-  const long before = peak();
+  [[maybe_unused]] const long before = peak();
   report::stream_trace(program, {}, ~std::uint64_t{0}, sink);
   CHECK(lines > 100'000);
   CHECK(bytes > 10'000'000);
+#if !defined(__SANITIZE_ADDRESS__)  // it keeps what is freed, for a while
   CHECK(peak() - before < 8 * 1024);  // KiB; the lines alone would be several times that
+#endif
 }
