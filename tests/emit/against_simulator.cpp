@@ -1,6 +1,8 @@
 // Emitted programs run, and leave what the simulator leaves, bit for bit: on the host, with emulated tensor memory (a second
 // implementation of ld, st and the allocator), and on the GPU of this machine if it has one. An emulated run says nothing about
 // the hardware's tensor memory.
+#include <memory>
+
 #include "sim/sim.hpp"
 #include "tests/catch.hpp"
 #include "tests/emit/run_and_compare.hpp"
@@ -22,7 +24,12 @@ void show(const char* what, std::size_t kernels, const tests::Compared& compared
 }
 
 std::vector<tests::Sample> clean_scenarios(emit::Backend backend) {
-  return tests::emitted(tests::clean_scenarios(), {false, backend});
+  std::vector<tests::Sample> samples = tests::emitted(tests::clean_scenarios(), {false, backend});
+  // What the schedule decides, such as how often a thread has asked a barrier, may differ.
+  std::erase_if(samples, [](const tests::Sample& sample) {
+    return !sim::run(decode(std::make_shared<const Kernel>(sample.kernel)), {}).all_schedules;
+  });
+  return samples;
 }
 
 std::vector<tests::Sample> without_tensor_memory() {
