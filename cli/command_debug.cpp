@@ -49,19 +49,12 @@ int debug_file(const DebugCommand& command) {
     script.open(command.commands);
     if (!script) throw InputError(fmt::format("cannot read {}", command.commands));
   }
-  const std::vector<Scenario> scenarios = load_scenarios(command.file, command.kernels.load());
-  if (scenarios.size() != 1)
-    throw InputError(fmt::format("debug steps through one run, {} has {}", command.file, scenarios.size()),
-                     "choose one with --only NAME=VALUE");
-  if (command.simulation.schedules() != 1)
-    throw InputError("debug steps through one run, --scheduler exhaustive makes many", "give the --replay TOKEN of one of them");
-  const Scenario& scenario = scenarios.front();
+  const Scenario scenario = only_run(command.file, command.kernels, command.simulation, "debug steps through");
   return with_located_refusals(scenario, [&] {
     const auto program =
         std::make_shared<const Program>(decode(std::make_shared<const Kernel>(kernel_after("lower", scenario))));
     report::Recording recording;
-    sim::Options how = command.simulation.for_profile(scenario.profile);
-    if (!command.simulation.replay.empty()) how.schedule = sim::from_token(command.simulation.replay, *program);
+    const sim::Options how = command.simulation.for_run(scenario.profile, *program);
     report::stream_trace(*program, how, command.max_events, recording);
     report::Debugger debugger(program, recording);
     if (!command.commands.empty()) return talk(debugger, script, false, true);

@@ -27,19 +27,13 @@ void check_place(const DrawCommand& command, const Launch& launch) {
 }
 
 int draw_file(const DrawCommand& command) {
-  const std::vector<Scenario> scenarios = load_scenarios(command.file, command.kernels.load());
-  if (scenarios.size() != 1)
-    throw InputError(fmt::format("draw shows one run, {} has {}", command.file, scenarios.size()), "choose one with --only NAME=VALUE");
-  if (command.simulation.schedules() != 1)
-    throw InputError("a picture shows one run, --scheduler exhaustive makes many", "give the --replay TOKEN of one of them");
-  const Scenario& scenario = scenarios.front();
+  const Scenario scenario = only_run(command.file, command.kernels, command.simulation, "draw shows");
   return with_located_refusals(scenario, [&] {
     Output output(command.output);
     const auto program = std::make_shared<const Program>(decode(std::make_shared<const Kernel>(kernel_after("lower", scenario))));
     check_place(command, program->kernel->launch);
     report::RunMoment run(program, command.step);
-    sim::Options how = command.simulation.for_profile(scenario.profile);
-    if (!command.simulation.replay.empty()) how.schedule = sim::from_token(command.simulation.replay, *program);
+    const sim::Options how = command.simulation.for_run(scenario.profile, *program);
     sim::run(*program, how, &run);
     if (command.step > run.last_step())
       throw InputError(fmt::format("the run ends at step {}, step {} never comes", run.last_step(), command.step), "tmemsim trace FILE lists the steps");

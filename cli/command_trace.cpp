@@ -122,11 +122,7 @@ std::unique_ptr<report::TraceSink> sink_for(const TraceCommand& command, const P
 }
 
 int trace_file(const TraceCommand& command) {
-  const std::vector<Scenario> scenarios = load_scenarios(command.file, command.kernels.load());
-  if (scenarios.size() != 1)
-    throw InputError(fmt::format("trace follows one run, {} has {}", command.file, scenarios.size()), "choose one with --only NAME=VALUE");
-  if (command.simulation.schedules() != 1) throw InputError("trace follows one run, --scheduler exhaustive makes many", "give the --replay TOKEN of one of them");
-  const Scenario& scenario = scenarios.front();
+  const Scenario scenario = only_run(command.file, command.kernels, command.simulation, "trace follows");
   return with_located_refusals(scenario, [&] {
     Output output(command.output);
     Pieces pieces(output);
@@ -136,8 +132,7 @@ int trace_file(const TraceCommand& command) {
       output.close();
     };
     const Program program = decode(std::make_shared<const Kernel>(kernel_after("lower", scenario)));
-    sim::Options how = command.simulation.for_profile(scenario.profile);
-    if (!command.simulation.replay.empty()) how.schedule = sim::from_token(command.simulation.replay, program);
+    const sim::Options how = command.simulation.for_run(scenario.profile, program);
     const auto sink = sink_for(command, program, scenario, how, pieces);
     try {
       report::stream_trace(program, how, command.limit(), *sink);

@@ -86,6 +86,21 @@ sim::Options SimOptions::for_profile(const std::optional<std::string>& of_file) 
   return options;
 }
 
+sim::Options SimOptions::for_run(const std::optional<std::string>& of_file, const Program& program) const {
+  sim::Options options = for_profile(of_file);
+  if (!replay.empty()) options.schedule = sim::from_token(replay, program);
+  return options;
+}
+
+Scenario only_run(const std::string& file, const KernelOptions& kernels, const SimOptions& simulation, std::string_view shows) {
+  std::vector<Scenario> scenarios = load_scenarios(file, kernels.load());
+  if (scenarios.size() != 1)
+    throw InputError(fmt::format("{} one run, {} has {}", shows, file, scenarios.size()), "choose one with --only NAME=VALUE");
+  if (simulation.schedules() != 1)
+    throw InputError(fmt::format("{} one run, --scheduler exhaustive makes many", shows), "give the --replay TOKEN of one of them");
+  return std::move(scenarios.front());
+}
+
 void add_number(CLI::App& command, const std::string& name, std::uint64_t& value, const std::string& what) {
   command.add_option(name, value, what)->check(digits_only())->type_name("N");
 }

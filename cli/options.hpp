@@ -40,9 +40,15 @@ struct SimOptions {
   // For a scenario whose file names `of_file` (or nothing). InputError for switches and values that do not exist; Unsupported
   // for policies and schedulers that this version does not have.
   sim::Options for_profile(const std::optional<std::string>& of_file) const;
+  // The same, with the schedule that --replay names. InputError for a token of another program.
+  sim::Options for_run(const std::optional<std::string>& of_file, const Program& program) const;
 };
 void add_options(CLI::App& command, SimOptions& options);
 void add_schedules(CLI::App& command, SimOptions& options);  // --schedules
+
+// The scenario of a command that looks at one run; `shows`: "trace follows". InputError where there are several instances or
+// schedules.
+Scenario only_run(const std::string& file, const KernelOptions& kernels, const SimOptions& simulation, std::string_view shows);
 
 // An option that takes a whole number; CLI11 alone reads -1 as the largest one.
 void add_number(CLI::App& command, const std::string& name, std::uint64_t& value, const std::string& what);

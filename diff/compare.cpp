@@ -8,21 +8,13 @@
 #include <set>
 #include <stdexcept>
 
+#include "ir/layout/coordinate.hpp"
 #include "ir/npy.hpp"
 #include "report/compare.hpp"
 #include "report/memory.hpp"
 
 namespace tmemsim::diff {
 namespace {
-
-std::vector<std::int64_t> index_of(const std::vector<std::int64_t>& shape, std::int64_t x) {
-  std::vector<std::int64_t> index(shape.size());
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    index[i] = x % shape[i];
-    x /= shape[i];
-  }
-  return index;
-}
 
 Writer writer_of(const Kernel& kernel, const Ref& ref) {
   const std::string file = ref.at.file < kernel.files.size() ? kernel.files[ref.at.file].name : std::string();
@@ -156,7 +148,7 @@ class Comparer {
     Difference difference;
     difference.space = "global";
     difference.buffer = buffer.name;
-    difference.index = index_of(buffer.shape, x);
+    difference.index = coordinate_of(x, buffer.shape);
     difference.cta = way.cta;
     difference.thread = way.thread;
     difference.reg = way.reg;
@@ -206,7 +198,7 @@ class Comparer {
     for (std::int64_t x = 0; x < element_count(buffer); ++x) {
       const auto spot = memory_.spot(id, cta, thread, x);
       if (!spot || spot->thread != thread || spot->reg != row) continue;
-      difference.index = index_of(buffer.shape, x);
+      difference.index = coordinate_of(x, buffer.shape);
       break;
     }
     difference.written_by = writer_of_register(simulated_, id, cta, thread, row);
@@ -260,7 +252,7 @@ class Comparer {
         const auto spot = memory_.spot(id, cta, 0, x);
         if (!spot || spot->lane != lane || spot->column != column) continue;
         difference.buffer = buffer.name;
-        difference.index = index_of(buffer.shape, x);
+        difference.index = coordinate_of(x, buffer.shape);
         break;
       }
     }
@@ -300,7 +292,7 @@ std::optional<Difference> unrepeatable_output(const Simulated& simulated) {
       Difference difference;
       difference.space = "global";
       difference.buffer = buffer.name;
-      difference.index = index_of(buffer.shape, x);
+      difference.index = coordinate_of(x, buffer.shape);
       difference.expected_bits = a ? a->bits : 0;
       difference.actual_bits = b ? b->bits : 0;
       difference.places = 1;

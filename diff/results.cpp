@@ -17,6 +17,7 @@
 
 #include "ir/atomic_file.hpp"
 #include "ir/diagnostic.hpp"
+#include "report/xml_text.hpp"
 
 namespace tmemsim::diff {
 namespace {
@@ -126,27 +127,11 @@ std::string text_report(const std::vector<Record>& records) {
 
 // ---- JUnit ----
 
-// Characters that XML 1.0 has, quoted; others become '?'.
-std::string for_xml(std::string_view text) {
-  std::string result;
-  for (const char c : text) {
-    const auto byte = static_cast<unsigned char>(c);
-    if (c == '&') result += "&amp;";
-    else if (c == '<') result += "&lt;";
-    else if (c == '>') result += "&gt;";
-    else if (c == '"') result += "&quot;";
-    else if (c == '\n') result += "&#10;";
-    else if (byte < 0x20 && c != '\t') result += '?';
-    else result += c;
-  }
-  return result;
-}
-
 std::string junit_case(const Record& record) {
-  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", for_xml(record.file),
-                                 for_xml(record.instance.empty() ? record.file : record.instance));
+  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", report::xml_text(record.file),
+                                 report::xml_text(record.instance.empty() ? record.file : record.instance));
   const auto inside = [&](std::string_view element, std::string_view type, const std::string& message) {
-    return fmt::format(">\n      <{}{} message=\"{}\"/>\n    </testcase>\n", element, type.empty() ? "" : fmt::format(" type=\"{}\"", type), for_xml(message));
+    return fmt::format(">\n      <{}{} message=\"{}\"/>\n    </testcase>\n", element, type.empty() ? "" : fmt::format(" type=\"{}\"", type), report::xml_text(message));
   };
   switch (record.status) {
     case Status::agree:
@@ -176,7 +161,7 @@ std::string junit_report(const std::vector<Record>& records) {
   for (const std::string& ran : order) {
     Totals totals;
     for (const Record* record : suites[ran]) totals.add(*record);
-    text += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n", for_xml(ran), suites[ran].size(),
+    text += fmt::format("  <testsuite name=\"{}\" tests=\"{}\" failures=\"{}\" errors=\"{}\" skipped=\"{}\">\n", report::xml_text(ran), suites[ran].size(),
                         totals.of(Status::differ) + totals.of(Status::unrepeatable), totals.of(Status::failed) + totals.of(Status::error),
                         totals.of(Status::incomparable));
     for (const Record* record : suites[ran]) text += junit_case(*record);

@@ -8,6 +8,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/layout/coordinate.hpp"
 #include "ir/npy.hpp"
 #include "report/memory.hpp"
 #include "sim/reference/naive.hpp"
@@ -18,15 +19,6 @@ namespace {
 
 using reference::Box;
 using reference::Thread;
-
-std::vector<std::int64_t> index_of(const std::vector<std::int64_t>& shape, std::int64_t x) {
-  std::vector<std::int64_t> index(shape.size());
-  for (std::size_t i = shape.size(); i-- > 0;) {
-    index[i] = x % shape[i];
-    x /= shape[i];
-  }
-  return index;
-}
 
 // ---- the way of an element, backwards: global <- register <- tensor memory ----
 
@@ -207,7 +199,7 @@ class Stated {
       const auto should = region ? read(region->buffer, other[i]) : std::optional(ReadBack{values[i], true});
       const bool equal = is && is->written && should && should->written && equal_within(stated, buffer.dtype, should->bits, is->bits);
       count(equal, [&] {
-        Mismatch mismatch{against, buffer.name, index_of(buffer.shape, actual[i]), buffer.dtype, should ? should->bits : 0, is ? is->bits : 0,
+        Mismatch mismatch{against, buffer.name, coordinate_of(actual[i], buffer.shape), buffer.dtype, should ? should->bits : 0, is ? is->bits : 0,
                           !is || !is->written, {}, {}, {}, {}, {}, {}, stated.where};
         if (buffer.space == Space::global) {
           way_.fill(mismatch, stated.actual.buffer, actual[i]);
@@ -277,7 +269,7 @@ Comparison compare_with_reference(const Program& program, const sim::Outcome& ru
       ++result.differing;
       if (result.first) continue;
       const Buffer& buffer = kernel.buffers[id];
-      result.first = Mismatch{"the reference", buffer.name, index_of(buffer.shape, x), buffer.dtype, tensor.bits[i], is ? is->bits : 0,
+      result.first = Mismatch{"the reference", buffer.name, coordinate_of(x, buffer.shape), buffer.dtype, tensor.bits[i], is ? is->bits : 0,
                               !is || !is->written, {}, {}, {}, {}, {}, {}, {}};
       Way(program, run).fill(*result.first, id, x);
     }

@@ -1,5 +1,6 @@
 #include "report/json.hpp"
 
+#include "report/place_json.hpp"
 #include <nlohmann/json.hpp>
 
 namespace tmemsim::report {
@@ -28,23 +29,6 @@ Json ref(const RunResult& run, const Ref& ref) {
 
 template <class T> Json or_null(const std::optional<T>& value) { return value ? Json(*value) : Json(nullptr); }
 
-Json place(const Place& place) {
-  Json json = Json::object();
-  const auto pair = [&](const char* key, const std::optional<std::pair<std::int64_t, std::int64_t>>& range) {
-    if (range) json[key] = {range->first, range->second};
-  };
-  if (!place.space.empty()) json["space"] = place.space;
-  if (place.sm) json["sm"] = *place.sm;
-  if (place.cta) json["cta"] = *place.cta;
-  pair("lanes", place.lanes);
-  pair("columns", place.columns);
-  pair("bytes", place.bytes);
-  if (place.reg) json["register"] = *place.reg;
-  if (!place.buffer.empty()) json["buffer"] = place.buffer;
-  if (!place.index.empty()) json["index"] = place.index;
-  return json;
-}
-
 Json finding(const RunResult& run, const Finding& finding) {
   const auto& decided = finding.profile_switch;
   return Json{{"verdict", id(finding.verdict)},
@@ -53,7 +37,7 @@ Json finding(const RunResult& run, const Finding& finding) {
               {"count", finding.count},
               {"at", ref(run, finding.at)},
               {"other", finding.other ? ref(run, *finding.other) : Json(nullptr)},
-              {"where", place(finding.where)},
+              {"where", place_json(finding.where)},
               {"rule", finding.rule},
               {"section", finding.section},
               {"message", finding.message},

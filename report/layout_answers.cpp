@@ -10,6 +10,7 @@
 #include <fmt/ranges.h>
 
 #include "ir/diagnostic.hpp"
+#include "ir/layout/coordinate.hpp"
 #include "ir/layout/nested.hpp"
 #include "ir/layout/tile_algebra.hpp"
 
@@ -80,15 +81,6 @@ std::string images_text(const TileLayout& layout, std::int64_t x) {
   std::vector<std::string> texts;
   for (const Point& point : evaluate_all(layout, x)) texts.push_back(point_text(axes, point));
   return fmt::format("{}", fmt::join(texts, ", "));
-}
-
-Extents coordinate_of(std::int64_t x, const Extents& shape) {
-  Extents coordinate(shape.size());
-  for (std::size_t d = shape.size(); d > 0; --d) {
-    coordinate[d - 1] = x % shape[d - 1];
-    x /= shape[d - 1];
-  }
-  return coordinate;
 }
 
 std::string element_text(std::int64_t x, const Extents& shape) {

@@ -8,6 +8,7 @@
 
 #include "ir/verdict.hpp"
 #include "report/text.hpp"
+#include "report/xml_text.hpp"
 
 namespace tmemsim::report {
 namespace {
@@ -76,22 +77,6 @@ Json rules() {
 
 // ---- JUnit ----
 
-std::string escaped(std::string_view text) {
-  std::string safe;
-  for (const char c : text) {
-    switch (c) {
-      case '&': safe += "&amp;"; break;
-      case '<': safe += "&lt;"; break;
-      case '>': safe += "&gt;"; break;
-      case '"': safe += "&quot;"; break;
-      case '\n': safe += "&#10;"; break;
-      case '\t': safe += "&#9;"; break;
-      default: safe += static_cast<unsigned char>(c) < 0x20 ? '?' : c;  // XML has no other control characters
-    }
-  }
-  return safe;
-}
-
 bool is_undecided(const RunResult& run) { return run.status == Status::error || run.status == Status::unsupported; }
 
 // What a failed run is reported under: the first error, or what else went wrong.
@@ -111,11 +96,11 @@ std::string failure_message(const RunResult& run) {
 }
 
 std::string test_case(const RunResult& run) {
-  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", escaped(run.file), escaped(run.instance.empty() ? run.file : run.instance));
+  std::string text = fmt::format("    <testcase classname=\"{}\" name=\"{}\"", xml_text(run.file), xml_text(run.instance.empty() ? run.file : run.instance));
   if (run.exit_code == 0) return text + "/>\n";
   const std::string_view element = is_undecided(run) ? "error" : "failure";
-  return text + fmt::format(">\n      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n    </testcase>\n", element, escaped(failure_type(run)), escaped(failure_message(run)),
-                            escaped(report::text(run)));
+  return text + fmt::format(">\n      <{0} type=\"{1}\" message=\"{2}\">{3}</{0}>\n    </testcase>\n", element, xml_text(failure_type(run)), xml_text(failure_message(run)),
+                            xml_text(report::text(run)));
 }
 
 }  // namespace

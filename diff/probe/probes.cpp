@@ -367,9 +367,15 @@ __global__ void probe(u32* out) {
 }
 )cuda";
 
+// What the threads of a warp have counted.
+std::size_t counted(const Words& words) {
+  std::size_t count = 0;
+  for (std::size_t i = 0; i < 32; ++i) count += words[i];
+  return count;
+}
+
 Seen see_before_wait(const Words& words) {
-  std::size_t stale = 0;
-  for (std::size_t i = 0; i < 32; ++i) stale += words[i];
+  const std::size_t stale = counted(words);
   return {stale == 0 ? "the loaded value" : "something else", fmt::format("something else in {} of 32768 uses", stale)};
 }
 
@@ -421,8 +427,7 @@ __global__ void probe(u32* out) {
 )cuda";
 
 Seen see_stale(const Words& words) {
-  std::size_t stale = 0;
-  for (std::size_t i = 0; i < 32; ++i) stale += words[i];
+  const std::size_t stale = counted(words);
   return {stale == 0 ? "never stale" : "stale", fmt::format("{} of 131072 loads saw an older value", stale)};
 }
 

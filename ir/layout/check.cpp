@@ -5,6 +5,7 @@
 #include <fmt/format.h>
 
 #include "ir/checked.hpp"
+#include "ir/layout/coordinate.hpp"
 #include "ir/layout/digit_map.hpp"
 #include "ir/layout/tile_algebra.hpp"
 
@@ -36,15 +37,6 @@ std::string_view allowed_axes(Space space) {
 }
 
 std::string_view space_name(Space space) { return Keywords<Space>::names[static_cast<std::size_t>(space)]; }
-
-std::vector<std::int64_t> coordinate_of(std::int64_t x, std::span<const std::int64_t> shape) {
-  std::vector<std::int64_t> coordinate(shape.size());
-  for (std::size_t d = shape.size(); d > 0; --d) {
-    coordinate[d - 1] = x % shape[d - 1];
-    x /= shape[d - 1];
-  }
-  return coordinate;
-}
 
 std::string iter_text(const TileLayout& layout, std::size_t k) {
   const Iter& iter = layout.shard[k];

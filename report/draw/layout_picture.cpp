@@ -6,6 +6,7 @@
 #include <fmt/format.h>
 #include <fmt/ranges.h>
 
+#include "ir/layout/coordinate.hpp"
 #include "ir/layout/tile_algebra.hpp"
 
 namespace tmemsim::report {
@@ -65,12 +66,7 @@ std::vector<std::string> numbers(std::int64_t count) {
 }
 
 std::string coordinate_text(std::int64_t x, std::span<const std::int64_t> shape) {
-  std::vector<std::int64_t> coordinate(shape.size());
-  for (std::size_t d = shape.size(); d > 0; --d) {
-    coordinate[d - 1] = x % shape[d - 1];
-    x /= shape[d - 1];
-  }
-  return fmt::format("{}", fmt::join(coordinate, ","));
+  return fmt::format("{}", fmt::join(coordinate_of(x, shape), ","));
 }
 
 // Owner of an image and the text of its place: "12:3" is register 3 of thread 12.

@@ -7,6 +7,7 @@
 
 #include "ir/kernel/operand_text.hpp"
 #include "ir/tcgen05.hpp"
+#include "report/place_json.hpp"
 #include "report/trace/initial.hpp"
 #include "sim/placement.hpp"
 
@@ -289,23 +290,6 @@ Json side_record(const Statements& statements, const Ref& ref, const PlacedFindi
   return json;
 }
 
-Json place_record(const Place& place) {
-  Json json = Json::object();
-  const auto pair = [&](const char* key, const auto& range) {
-    if (range) json[key] = {range->first, range->second};
-  };
-  if (!place.space.empty()) json["space"] = place.space;
-  if (place.sm) json["sm"] = *place.sm;
-  if (place.cta) json["cta"] = *place.cta;
-  pair("lanes", place.lanes);
-  pair("columns", place.columns);
-  pair("bytes", place.bytes);
-  if (place.reg) json["register"] = *place.reg;
-  if (!place.buffer.empty()) json["buffer"] = place.buffer;
-  if (!place.index.empty()) json["index"] = place.index;
-  return json;
-}
-
 }  // namespace
 
 JsonLines::JsonLines(const Program& program, const TraceHeader& header, Write write)
@@ -370,7 +354,7 @@ void JsonLines::finding(const PlacedFinding& placed) {
   json["count"] = finding.count;
   json["at"] = side_record(statements_, finding.at, placed.at);
   if (finding.other) json["other"] = side_record(statements_, *finding.other, placed.other);
-  if (Json where = place_record(finding.where); !where.empty()) json["where"] = std::move(where);
+  if (Json where = place_json(finding.where); !where.empty()) json["where"] = std::move(where);
   write_(dumped(json) + "\n");
 }
 

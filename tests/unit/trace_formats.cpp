@@ -6,14 +6,13 @@
 
 #include <nlohmann/json.hpp>
 
-#include "ir/scenario/scenario.hpp"
-#include "lower/lower.hpp"
 #include "report/trace/debugger.hpp"
 #include "report/trace/perfetto.hpp"
 #include "report/trace/text.hpp"
 #include "report/trace/watch.hpp"
 #include "tests/catch.hpp"
 #include "tests/paths.hpp"
+#include "tests/unit/lowered_scenario.hpp"
 #include "tests/unit/sim_run.hpp"
 
 using namespace tmemsim;
@@ -22,12 +21,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 namespace {
-
-Program lowered(const Scenario& scenario) {
-  Kernel kernel = lower::lower(scenario.kernel);
-  verify(kernel, Level::machine);
-  return decode(std::make_shared<const Kernel>(std::move(kernel)));
-}
 
 std::string perfetto(const Program& program, const sim::Options& options = {}) {
   std::string text;

@@ -6,14 +6,13 @@
 #include <set>
 #include <sstream>
 
-#include "ir/scenario/scenario.hpp"
-#include "lower/lower.hpp"
 #include "report/trace/json_lines.hpp"
 #include "report/trace/replay.hpp"
 #include "report/trace/stream.hpp"
 #include "tests/catch.hpp"
 #include "tests/paths.hpp"
 #include "tests/unit/json_schema.hpp"
+#include "tests/unit/lowered_scenario.hpp"
 #include "tests/unit/sim_run.hpp"
 
 using namespace tmemsim;
@@ -22,12 +21,6 @@ namespace fs = std::filesystem;
 using Json = nlohmann::json;
 
 namespace {
-
-Program lowered(const Scenario& scenario) {
-  Kernel kernel = lower::lower(scenario.kernel);
-  verify(kernel, Level::machine);
-  return decode(std::make_shared<const Kernel>(std::move(kernel)));
-}
 
 std::vector<Json> records(const Program& program, const sim::Options& options = {}, bool values = true,
                           std::uint64_t most = ~std::uint64_t{0}) {
