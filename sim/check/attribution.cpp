@@ -13,7 +13,7 @@ namespace {
 struct Object {
   BarrierKey key;
   const Mbarrier* barrier;
-  View handed_over, first_phase;
+  View handed_over;
 };
 
 std::vector<Object> objects_of(const Machine& machine) {
@@ -21,9 +21,7 @@ std::vector<Object> objects_of(const Machine& machine) {
   for (const Cta& cta : machine.ctas) {
     for (const auto& [offset, barrier] : cta.mbarriers) {
       if (!barrier.ever_valid) continue;
-      View all = barrier.handed_over();
-      const View& first = barrier.phase == 0 ? all : barrier.first_phase;
-      objects.push_back({{cta.index, offset}, &barrier, all, first});
+      objects.push_back({{cta.index, offset}, &barrier, barrier.handed_over()});
     }
   }
   return objects;
@@ -46,6 +44,13 @@ bool includes(const View& view, const Access& access) {
   return access.collective ? any : all;
 }
 
+// Whether the view knows that the access was made, be it complete or not.
+bool is_before_arrival(const View& view, const Access& access) {
+  for (std::uint32_t rest = access.lanes; rest != 0; rest &= rest - 1)
+    if (view.order(access.cta, access.warp, static_cast<std::uint32_t>(std::countr_zero(rest))) >= access.number) return true;
+  return false;
+}
+
 bool has_waited(const Access& access, const Mbarrier& barrier) { return access.waited >> barrier.bit & 1u; }
 
 // One of the warp that made the access signals the barrier afterwards, in its first phase.
@@ -56,6 +61,9 @@ bool signals_itself(const Machine& machine, const Mbarrier& barrier, const Acces
   });
 }
 
+// Conflicts whose two sides are ordered, but not as they have to be: no barrier has let anybody through too early.
+bool is_ordered(Verdict verdict) { return verdict == Verdict::missing_fence || verdict == Verdict::proxy_fence; }
+
 class Attribution {
  public:
   explicit Attribution(Machine& machine) : machine_(machine), objects_(objects_of(machine)) {}
@@ -63,6 +71,7 @@ class Attribution {
   void apply() {
     std::vector<Candidate> waits;
     for (Candidate& candidate : machine_.candidates.all()) {
+      if (is_ordered(candidate.verdict)) continue;
       for (Conflict& conflict : candidate.conflicts) {
         look_at(candidate, conflict, conflict.at, conflict.other);
         look_at(candidate, conflict, conflict.other, conflict.at);
@@ -88,12 +97,14 @@ class Attribution {
     }
   }
 
-  // The reader has passed a wait on a new barrier whose phase 0 would have handed it the data.
+  // The reader has passed a wait on a new barrier whose phase 0 would have handed it the data. Where the read itself comes before
+  // an arrival of phase 0 the wait was not for that data: a producer waits so for the first round of its ring.
   std::optional<Candidate> wait_on_new_object(const ConflictSide& writer, const ConflictSide& reader) const {
     if (!writer.writes || !reader.reads) return std::nullopt;
     std::vector<const Object*> direct, others;
     for (const Object& object : objects_) {
-      if (!(reader.access.passed_new >> object.barrier->bit & 1u) || !includes(object.first_phase, writer.access)) continue;
+      if (!(reader.access.passed_new >> object.barrier->bit & 1u) || !includes(object.barrier->first_phase, writer.access)) continue;
+      if (is_before_arrival(object.barrier->first_arrived, reader.access)) continue;
       (signals_itself(machine_, *object.barrier, writer.access) ? direct : others).push_back(&object);
     }
     if (direct.empty() && others.size() != 1) return std::nullopt;
@@ -118,6 +129,8 @@ class Attribution {
     found.verdict = Verdict::mbar_phase;
     found.barrier_fault = BarrierFault::new_phase;
     found.barrier = object.key;
+    found.chain = chain_of(*object.barrier, -1);
+    found.chain.passed_new = waiting.passed_new;
     found.at = machine_.ref(wait);
     found.at_instance = {waiting.cta, waiting.warp, waiting.number};
     const auto& arrivals = object.barrier->first_arrivals;

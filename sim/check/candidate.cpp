@@ -19,7 +19,15 @@ void tell_the_lowest(Candidate& known, Candidate& more) {
   std::swap(known.origin, more.origin);
 }
 
+// Of the repeats the one that knows least stands first in the chain of faults.
+void chain_of_both(BarrierChain& known, BarrierChain& more) {
+  const std::int64_t in_doubt = std::min(known.in_doubt, more.in_doubt);
+  if (known.knew.covers(more.knew) && (known.passed_new | more.passed_new) == known.passed_new) std::swap(known, more);
+  known.in_doubt = in_doubt;
+}
+
 void count_in(Candidate& known, Candidate& more) {
+  if (known.barrier) chain_of_both(known.chain, more.chain);
   tell_the_lowest(known, more);
   ++known.count;
   for (Conflict& conflict : more.conflicts)

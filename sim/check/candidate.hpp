@@ -39,6 +39,17 @@ enum class BarrierFault : std::uint8_t {
   standstill,  // what is missing at the end
 };
 
+// How a finding about an mbarrier hangs together with those about others: which completed phases of its own barrier it puts in
+// doubt, and which phases its threads relied upon.
+struct BarrierChain {
+  static constexpr std::int64_t no_phase = std::int64_t{1} << 40;
+  std::uint32_t agent = 0;            // counter, in the views, of the barrier's phases that have been waited for
+  std::uint64_t bit = 0;              // in Views::passed_new
+  std::int64_t in_doubt = no_phase;   // this phase and the later ones; -1: waits that passed because the barrier was new
+  View knew;                          // of the threads that take part in it
+  std::uint64_t passed_new = 0;
+};
+
 // The two accesses of a conflict, and what each does to the storage.
 struct ConflictSide {
   Access access;
@@ -62,6 +73,7 @@ struct Candidate {
   bool unordered = false;                   // nothing orders the two accesses: named by the write
   BarrierFault barrier_fault = BarrierFault::none;
   std::optional<BarrierKey> barrier;        // of a finding about an mbarrier
+  BarrierChain chain;                       // the same, and of a standstill
   std::vector<BarrierKey> blocked_on;       // of a standstill: the mbarriers that are waited for
   std::vector<std::uint32_t> blocked_ctas;  // of a standstill: whose threads take part in it
   std::vector<Conflict> conflicts;          // the two sides, of the first instances

@@ -48,6 +48,7 @@ class Resolver {
     uninit_yields_to_conflict();
     warnings_yield_to_conflicts();
     layout_yields_to_other_findings();
+    later_faults_yield_to_earlier_ones();
     the_strongest_fault_of_a_barrier();
     conflicts_yield_to_barriers();
     one_finding_for_a_barrier();
@@ -148,15 +149,27 @@ class Resolver {
     }
   }
 
-  // Rule 9: a cell or byte that some unordered write was meant for is not "never written", whoever uses the value in the end.
+  // Rule 9: a cell or byte that some unordered write was meant for is not "never written", whoever uses the value in the end. Of
+  // the reads of one statement by one warp the last stands for the earlier ones, too.
   void uninit_yields_to_conflict() {
     const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict); }, [](const Candidate& c) { return both(c); });
-    const auto explained = [&](const Instance& use, const std::optional<Instance>& origin) {
-      return told.count(use) != 0 || (origin && told.count(*origin) != 0);
+    std::map<std::string, std::set<Instance>> told_of;  // by statement
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (!kept_[i] || !is_conflict(c.verdict)) continue;
+      for (const Instance& one : all_at(c)) told_of[c.at.path].insert(one);
+      for (const Instance& one : all_other(c)) told_of[c.other->path].insert(one);
+    }
+    const auto told_later = [&](const std::string& path, const Instance& use) {
+      const auto later = told_of[path].lower_bound(use);
+      return later != told_of[path].end() && later->cta == use.cta && later->warp == use.warp;
     };
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const Candidate& c = candidates_[i];
       if (c.verdict != Verdict::uninit_read) continue;
+      const auto explained = [&](const Instance& use, const std::optional<Instance>& origin) {
+        return told.count(use) != 0 || (origin && told.count(*origin) != 0) || told_later(c.at.path, use);
+      };
       bool all = explained(c.at_instance, c.origin);
       for (std::size_t k = 0; all && k < c.more_at.size(); ++k) all = explained(c.more_at[k], c.more_origins[k]);
       if (all) kept_[i] = false;
@@ -177,9 +190,44 @@ class Resolver {
   }
 
   static bool is_error(const Candidate& c) { return !c.severity || *c.severity == Severity::error; }
+  // A note, too: where a conflict or a standstill follows from it, it is no mere note.
   bool is_barrier_fault(std::size_t i) const {
     const Candidate& c = candidates_[i];
-    return kept_[i] && c.barrier && is_error(c) && c.barrier_fault != BarrierFault::none && c.barrier_fault != BarrierFault::standstill;
+    return kept_[i] && c.barrier && c.barrier_fault != BarrierFault::none && c.barrier_fault != BarrierFault::standstill;
+  }
+
+  // Threads that go on because of a faulty barrier break the rules of others: the first fault in that chain is the one.
+  void later_faults_yield_to_earlier_ones() {
+    const auto follows = [](const Candidate& later, const Candidate& earlier) {
+      if (earlier.chain.in_doubt == BarrierChain::no_phase) return false;
+      if (earlier.chain.in_doubt < 0) return (later.chain.passed_new & earlier.chain.bit) != 0;
+      return later.barrier != earlier.barrier && later.chain.knew.count(earlier.barrier->cta, earlier.chain.agent) > earlier.chain.in_doubt;
+    };
+    const auto leaves_early = [](const Candidate& c) { return !c.other && is_one_of(c.verdict, {Verdict::dealloc_live, Verdict::peer_lifecycle}); };
+    const auto waits_for = [](const Candidate& c, const BarrierKey& key) { return std::find(c.blocked_on.begin(), c.blocked_on.end(), key) != c.blocked_on.end(); };
+    std::vector<std::size_t> faults;
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (is_barrier_fault(i)) faults.push_back(i);
+    std::vector<bool> yields(candidates_.size(), false);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& later = candidates_[i];
+      const bool standstill = !later.blocked_ctas.empty();
+      if (!kept_[i] || !(is_barrier_fault(i) || standstill || leaves_early(later))) continue;
+      for (std::size_t k : faults) {
+        const Candidate& earlier = candidates_[k];
+        if (k == i || !(follows(later, earlier) || (leaves_early(later) && waits_for(later, *earlier.barrier))) || follows(earlier, later)) continue;
+        yields[i] = true;
+        if (is_error(later)) is_the_cause(k);
+        if (later.barrier) upstream_[*later.barrier].insert(k);
+      }
+    }
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (yields[i]) kept_[i] = false;
+  }
+
+  // More than a note: an error has come of it.
+  void is_the_cause(std::size_t i) {
+    if (candidates_[i].severity == Severity::note) candidates_[i].severity = Severity::error;
   }
 
   // Of several faults of one mbarrier the first in the order of BarrierFault is the cause.
@@ -199,22 +247,29 @@ class Resolver {
   // and waits that only run ahead on these barriers follow from it.
   void conflicts_yield_to_barriers() {
     std::set<BarrierKey> faulty;
+    for (const auto& [key, causes] : upstream_) faulty.insert(key);
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (is_barrier_fault(i)) faulty.insert(*candidates_[i].barrier);
-    std::set<BarrierKey> only_ahead;
+      if (is_barrier_fault(i) || (kept_[i] && candidates_[i].verdict == Verdict::mbar_tx && candidates_[i].barrier)) faulty.insert(*candidates_[i].barrier);
+    std::set<BarrierKey> only_ahead, at_work;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const Candidate& c = candidates_[i];
       if (!kept_[i] || c.conflicts.empty()) continue;
       const bool explained = std::all_of(c.conflicts.begin(), c.conflicts.end(), [&](const Conflict& conflict) {
         return std::any_of(conflict.explained_by.begin(), conflict.explained_by.end(), [&](const BarrierKey& key) { return faulty.count(key) != 0; });
       });
-      if (explained && !c.lacks_wait) kept_[i] = false;
-      else only_ahead.insert(c.signalled.begin(), c.signalled.end());
+      if (explained && !c.lacks_wait) {
+        kept_[i] = false;
+        for (const Conflict& conflict : c.conflicts) at_work.insert(conflict.explained_by.begin(), conflict.explained_by.end());
+      } else only_ahead.insert(c.signalled.begin(), c.signalled.end());
     }
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const bool ahead = candidates_[i].barrier_fault == BarrierFault::unobserved || candidates_[i].barrier_fault == BarrierFault::overtaken;
       if (is_barrier_fault(i) && ahead && only_ahead.count(*candidates_[i].barrier) != 0) kept_[i] = false;
+      if (is_barrier_fault(i) && at_work.count(*candidates_[i].barrier) != 0) is_the_cause(i);
     }
+    for (const auto& [key, causes] : upstream_)
+      for (std::size_t cause : causes)
+        if (at_work.count(key) != 0) is_the_cause(cause);
   }
 
   static auto place(const Ref& ref) { return std::tuple(ref.at.line, ref.at.col, ref.path, ref.cta, ref.warp); }
@@ -279,6 +334,7 @@ class Resolver {
 
   std::vector<Candidate>& candidates_;
   std::vector<bool> kept_;
+  std::map<BarrierKey, std::set<std::size_t>> upstream_;  // of barriers whose own faults follow from others: from which
 };
 
 Finding finding_of(const Candidate& candidate, const Profile& profile) {

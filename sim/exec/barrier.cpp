@@ -173,7 +173,7 @@ bool resolve_partial_barriers(Machine& machine, Cta& cta) {
     if (barrier.expected == 0) continue;
     for (WarpState& warp : cta.warps) {
       const std::uint32_t arrived = barrier.arrived[warp.warp];
-      if (arrived == 0 || barrier.counted[warp.warp] || warp.live == 0) continue;
+      if (arrived == 0 || barrier.counted[warp.warp] || warp.live == 0 || machine.wait_for_others(warp, warp.live & ~arrived)) continue;
       report_partial(machine, warp, id, arrived);
       barrier.counted[warp.warp] = 1;
       barrier.threads += 32;

@@ -287,6 +287,7 @@ struct Machine {
   std::uint32_t elected(std::uint32_t lanes);  // the one of the lanes, as a mask: always the same of the same lanes
 
   std::uint32_t cta_of_rank(const Cta& cta, std::uint32_t rank) const;  // CTA of the same cluster, in the grid
+  bool wait_for_others(const WarpState& warp, std::uint32_t lanes) const;
   LaneGroup* group_at(WarpState& warp, std::uint32_t step, std::uint32_t lanes);
   // Event of lanes that will try the operation again which blocked them.
   void note_wake(const WarpState& warp, const LaneGroup& group) {
@@ -300,6 +301,7 @@ struct Machine {
   WarpState& warp_of(const Access& access) { return ctas[access.cta].warps[access.warp]; }
 
   Ref ref(std::uint32_t record) const;
+  Instance instance_of(std::uint32_t record) const { return {accesses[record].cta, accesses[record].warp, accesses[record].number}; }
   Ref ref(std::uint32_t step, const WarpState& warp, std::uint32_t lanes) const;
   std::map<std::string, std::int64_t> loop_values(std::uint32_t step, const std::array<std::int32_t, recorded_loops>& loop) const;
   std::array<std::int32_t, recorded_loops> loop_snapshot(std::uint32_t step, const WarpState& warp, std::uint32_t lanes) const;

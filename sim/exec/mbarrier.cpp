@@ -64,6 +64,13 @@ std::uint32_t lane_record(Warp& warp, std::uint32_t lanes) {
   return warp.machine.accesses.add(access);
 }
 
+BarrierChain chain_of_signal(const Machine& machine, const Mbarrier& barrier, std::int64_t in_doubt, const Signal& signal) {
+  BarrierChain chain = chain_of(barrier, in_doubt);
+  chain.knew = signal.views->any;
+  chain.passed_new = machine.accesses[signal.record].passed_new;
+  return chain;
+}
+
 // ---- what a schedule may decide ----
 
 // The order of two operations on the object is open, and with it that of all that touch it.
@@ -128,10 +135,15 @@ void note_completion(Machine& machine, Mbarrier& barrier) {
 
 // A wait that means an older phase than the one that may be complete when it comes.
 void report_overtaken(Machine& machine, Cta& owner, std::int64_t offset, std::uint32_t wait, std::int64_t meant, std::uint32_t completer) {
+  const Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
   Candidate found = about(machine, owner, offset, Verdict::mbar_phase, BarrierFault::overtaken, wait,
                           fmt::format("the wait means phase {}, and nothing orders it before the completion of phase {}", meant, meant + 1));
   found.severity = machine.options.profile.is_strict() ? Severity::error : Severity::note;
   set_other(machine, found, completer);
+  found.chain = chain_of(barrier, meant + 1);
+  found.chain.knew = barrier.handed_over();
+  found.chain.passed_new = barrier.arriving.passed_new | barrier.arriving_relaxed.passed_new | barrier.completed.passed_new |
+                           barrier.completed_relaxed.passed_new | machine.accesses[wait].passed_new;
   machine.candidates.add(std::move(found));
 }
 
@@ -153,12 +165,13 @@ void complete_if_due(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier
   const View all = barrier.handed_over();
   check_waits(machine, owner, offset, barrier, all);
   note_completion(machine, barrier);
-  if (barrier.phase == 0) barrier.first_phase = all;
   barrier.completers[barrier.phase % Mbarrier::kept_phases] = barrier.named_arrival;
   ++barrier.phase;
   barrier.pending = barrier.expected;
   barrier.arrivals = 0;
   barrier.named_arrival = 0;
+  barrier.last_phase_arrivals = std::move(barrier.phase_arrivals);
+  barrier.phase_arrivals.clear();
   barrier.completed_by = barrier.last_arrival;
   barrier.before_last = barrier.completed;
   barrier.before_last_relaxed = barrier.completed_relaxed;
@@ -177,7 +190,11 @@ std::uint32_t completer_of(const Mbarrier& barrier, std::int64_t phase) {
 
 void check_range_of_tx(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier& barrier, const Signal& signal) {
   if (barrier.tx >= -most_count && barrier.tx <= most_count) return;
-  if (!barrier.reported) machine.candidates.add(about(machine, owner, offset, Verdict::mbar_tx, BarrierFault::count, signal.record, fmt::format("the transaction count becomes {}", barrier.tx)));
+  if (!barrier.reported) {
+    Candidate found = about(machine, owner, offset, Verdict::mbar_tx, BarrierFault::count, signal.record, fmt::format("the transaction count becomes {}", barrier.tx));
+    found.chain = chain_of_signal(machine, barrier, barrier.phase, signal);
+    machine.candidates.add(std::move(found));
+  }
   barrier.reported = true;
   barrier.tx = std::clamp(barrier.tx, -most_count, most_count);
 }
@@ -196,14 +213,34 @@ bool defer(Machine& machine, Cta& owner, std::int64_t offset, const Signal& sign
   return true;
 }
 
-// Of the arrivals of one phase the last in the program's text, whatever came last in this run.
-std::uint32_t later_in_text(const Machine& machine, std::uint32_t a, std::uint32_t b) {
-  if (a == 0) return b;
+// Of the operations of one phase the first or last in the program's text, whatever came first in this run.
+bool precedes_in_text(const Machine& machine, std::uint32_t a, std::uint32_t b) {
   const auto place = [&](std::uint32_t record) {
     const Access& access = machine.accesses[record];
     return std::tuple(access.step, access.cta, access.warp, access.number);
   };
-  return place(a) < place(b) ? b : a;
+  return place(a) < place(b);
+}
+std::uint32_t earlier_in_text(const Machine& machine, std::uint32_t a, std::uint32_t b) { return a == 0 || precedes_in_text(machine, b, a) ? b : a; }
+std::uint32_t later_in_text(const Machine& machine, std::uint32_t a, std::uint32_t b) { return a == 0 || precedes_in_text(machine, a, b) ? b : a; }
+
+constexpr std::size_t most_arrivals = 1024;  // kept of one phase
+
+// What phase 0 hands over: arrivals that it did not wait for are none of its.
+void take_part_in_first_phase(Mbarrier& barrier, const Signal& signal) {
+  if (barrier.phase != 0) return;
+  barrier.first_phase.join(signal.views->any);
+  if (barrier.first_arrivals.size() < most_arrivals) barrier.first_arrivals.push_back(signal.record);
+}
+
+// Whether the thread has arrived at the last phase, too, by the same statement: it has gone round a loop without having seen
+// that phase complete. Otherwise it belongs to the first phase that it has not seen complete, which was complete without it.
+bool has_gone_round(const Machine& machine, const Mbarrier& barrier, std::uint32_t record) {
+  const Access& mine = machine.accesses[record];
+  return std::any_of(barrier.last_phase_arrivals.begin(), barrier.last_phase_arrivals.end(), [&](std::uint32_t other) {
+    const Access& x = machine.accesses[other];
+    return x.step == mine.step && x.cta == mine.cta && x.warp == mine.warp && (x.lanes & mine.lanes) != 0;
+  });
 }
 
 // An inval has to come after everything that used the object.
@@ -217,6 +254,35 @@ void note_user(Warp& warp, Mbarrier& barrier, std::uint32_t record) {
 }
 
 }  // namespace
+
+BarrierChain chain_of(const Mbarrier& barrier, std::int64_t in_doubt) {
+  BarrierChain chain;
+  chain.agent = barrier.agent;
+  chain.bit = std::uint64_t{1} << barrier.bit;
+  chain.in_doubt = in_doubt;
+  return chain;
+}
+
+bool has_opposite_residue(const Machine& machine, std::uint32_t cluster, const Mbarrier& of) {
+  return std::any_of(machine.ctas.begin(), machine.ctas.end(), [&](const Cta& cta) {
+    return cta.cluster == cluster && std::any_of(cta.mbarriers.begin(), cta.mbarriers.end(), [&](const auto& entry) { return entry.second.valid && entry.second.tx == -of.tx; });
+  });
+}
+
+void report_unexpected_bytes(Machine& machine, std::optional<std::uint32_t> expected_by) {
+  for (Cta& cta : machine.ctas) {
+    for (auto& [offset, barrier] : cta.mbarriers) {
+      if (expected_by && (barrier.named_expect == 0 || machine.accesses[barrier.named_expect].step != *expected_by)) continue;
+      if (!barrier.valid || barrier.tx >= 0 || barrier.reported || has_opposite_residue(machine, cta.cluster, barrier)) continue;
+      const std::uint32_t at = barrier.named_wait != 0 ? barrier.named_wait : barrier.open.last_bytes;
+      Candidate found = about(machine, cta, offset, Verdict::mbar_tx, BarrierFault::count, at,
+                              fmt::format("{} bytes more have come than were expected: some phase was complete before its last bytes came", -barrier.tx));
+      set_other(machine, found, barrier.named_expect != 0 ? barrier.named_expect : barrier.open.last_bytes);
+      found.chain = chain_of(barrier, 0);
+      machine.candidates.add(std::move(found));
+    }
+  }
+}
 
 View Mbarrier::handed_over() const {
   View all = of_earlier_objects;
@@ -253,6 +319,7 @@ bool use_mbarrier(Warp& warp, Cta& owner, std::int64_t offset, std::uint32_t rec
     found.where = place_of(warp.machine, owner, offset);
     found.barrier_fault = BarrierFault::object;
     found.barrier = BarrierKey{owner.index, offset};
+    found.chain = chain_of(barrier, 0);
     warp.report(std::move(found));
   };
   if (!barrier.valid && barrier.ever_valid) {
@@ -269,7 +336,7 @@ bool use_mbarrier(Warp& warp, Cta& owner, std::int64_t offset, std::uint32_t rec
 void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t count, const Signal& signal) {
   if (defer(machine, owner, offset, signal, [&owner, offset, count](Machine& later, const Signal& then) { mbarrier_arrive(later, owner, offset, count, then); })) return;
   Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
-  if (barrier.phase > 0 && signal.views->any.count(owner.index, barrier.agent) < barrier.phase) {
+  if (const std::uint32_t known = signal.views->any.count(owner.index, barrier.agent); known < barrier.phase) {
     const Severity severity = machine.options.profile.severity(Switch::observe_each_phase);
     if (severity != Severity::none) {
       Candidate found = about(machine, owner, offset, Verdict::mbar_count, BarrierFault::unobserved, signal.record,
@@ -279,19 +346,23 @@ void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int
       found.decided_by = Switch::observe_each_phase;
       const std::uint32_t completer = completer_of(barrier, std::int64_t{barrier.phase} - 1);
       set_other(machine, found, completer);
+      found.chain = chain_of_signal(machine, barrier, has_gone_round(machine, barrier, signal.record) ? barrier.phase : known, signal);
       found.unordered = completer != 0 && !knows(signal.views->any, machine, completer);
       machine.candidates.add(std::move(found));
     }
   }
-  constexpr std::size_t most_arrivals = 1024;
-  if (barrier.phase == 0 && barrier.first_arrivals.size() < most_arrivals) barrier.first_arrivals.push_back(signal.record);
+  if (barrier.pending > 0) take_part_in_first_phase(barrier, signal);
+  if (barrier.pending > 0 && barrier.phase == 0) barrier.first_arrived.join(signal.views->any);
+  if (barrier.phase_arrivals.size() < most_arrivals) barrier.phase_arrivals.push_back(signal.record);
   note_turn(machine, barrier, signal);
   barrier.open.arrived.join(signal.views->any);
   barrier.last_arrival = signal.record;
   barrier.named_arrival = later_in_text(machine, barrier.named_arrival, signal.record);
   if (count > barrier.pending) {
-    machine.candidates.add(about(machine, owner, offset, Verdict::mbar_count, BarrierFault::count, signal.record,
-                                 fmt::format("{} arrivals on a phase that has only {} pending", count, barrier.pending)));
+    Candidate found = about(machine, owner, offset, Verdict::mbar_count, BarrierFault::count, signal.record,
+                            fmt::format("{} arrivals on a phase that has only {} pending", count, barrier.pending));
+    found.chain = chain_of_signal(machine, barrier, barrier.phase, signal);
+    machine.candidates.add(std::move(found));
     barrier.reported = true;
     count = barrier.pending;
   }
@@ -309,6 +380,7 @@ void mbarrier_expect_tx(Machine& machine, Cta& owner, std::int64_t offset, std::
   if (barrier.open.expects.size() < most_waits) barrier.open.expects.push_back(signal.record);
   else machine.note_choice(Machine::Open::bound, machine.accesses[signal.record].step, machine.ref(signal.record));
   barrier.tx += bytes;
+  barrier.named_expect = later_in_text(machine, barrier.named_expect, signal.record);
   if (machine.tracer) machine.tracer->touch(key_of(owner, offset));
   barrier.arriving_relaxed.any.join(signal.views->any);
   check_range_of_tx(machine, owner, offset, barrier, signal);
@@ -323,8 +395,7 @@ void mbarrier_complete_tx(Machine& machine, Cta& owner, std::int64_t offset, std
   barrier.tx -= bytes;
   if (machine.tracer) machine.tracer->arrive(key_of(owner, offset));
   barrier.arriving.join_released(*signal.views);
-  constexpr std::size_t most_arrivals = 1024;
-  if (barrier.phase == 0 && barrier.first_arrivals.size() < most_arrivals) barrier.first_arrivals.push_back(signal.record);
+  take_part_in_first_phase(barrier, signal);
   if (barrier.named_arrival == 0) barrier.named_arrival = signal.record;
   check_range_of_tx(machine, owner, offset, barrier, signal);
   complete_if_due(machine, owner, offset, barrier);
@@ -506,6 +577,7 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
   const bool tried = warp.retrying && group && group->meant != LaneGroup::no_phase;
   const std::int64_t meant = tried ? group->meant : phase_meant(known_phases(warp, barrier), p);
   note_order_of_wait(warp, barrier, record);
+  if (!tried) barrier.named_wait = earlier_in_text(machine, barrier.named_wait, record);
   if (op.poll) note_poll(warp, barrier, record, meant, k > meant);
   if (!tried && (k > meant || !op.poll)) {
     if (barrier.waits.size() < most_waits) barrier.waits.push_back({meant, record});

@@ -9,6 +9,7 @@
 #include <array>
 #include <cstdint>
 #include <functional>
+#include <optional>
 #include <string>
 #include <utility>
 #include <vector>
@@ -21,6 +22,7 @@ namespace tmemsim::sim {
 struct Machine;
 struct Cta;
 class Warp;
+struct BarrierChain;
 
 // Who signals: for findings and for the order between phases.
 struct Signal {
@@ -39,13 +41,15 @@ struct Mbarrier {
   std::uint32_t arrivals = 0;            // in this phase
   std::uint32_t last_arrival = 0;        // record; kept over phases
   std::uint32_t named_arrival = 0;       // of this phase, the one that findings name: the last in the program's text
+  std::uint32_t named_wait = 0, named_expect = 0;  // of all phases, those that findings name: the first wait in the program's text, the last expect_tx
+  std::vector<std::uint32_t> phase_arrivals, last_phase_arrivals;  // records (bounded)
   std::uint32_t completed_by = 0;        // record of the arrival that completed the last phase
   static constexpr std::uint32_t kept_phases = 8;
   std::array<std::uint32_t, kept_phases> completers{};  // named_arrival of the last phases, by phase modulo their number
   Views arriving, arriving_relaxed;      // of this phase: release arrivals, relaxed arrivals
   Views completed, completed_relaxed;    // what waits for completed phases acquire
   Views before_last, before_last_relaxed;  // the same without the last completed phase
-  View first_phase;                      // what happened before the completion of phase 0
+  View first_phase, first_arrived;       // what phase 0 hands over; what happened before those of its arrivals that it waited for
   View of_earlier_objects;               // what was handed over by objects that stood here before
   std::uint32_t agent = 0;               // counter: phases observed by some wait (index + 1)
   std::uint32_t bit = 0;                 // in Views::waited
@@ -72,6 +76,9 @@ struct Mbarrier {
   View handed_over() const;
 };
 
+// What a fault of the barrier puts in doubt: the given phase and later ones.
+BarrierChain chain_of(const Mbarrier& barrier, std::int64_t in_doubt);
+
 // The object at byte `offset` of the CTA's window, or null.
 Mbarrier* mbarrier_at(Cta& cta, std::int64_t offset);
 const Mbarrier* mbarrier_over(const Cta& cta, std::int64_t first, std::int64_t bytes);  // a valid one that overlaps
@@ -91,6 +98,11 @@ void mbarrier_complete_tx(Machine& machine, Cta& owner, std::int64_t offset, std
 bool resolve_uninitialised_waits(Machine& machine);
 // At the end: operations on places that were never initialised.
 void report_never_initialised(Machine& machine);
+// At the end: barriers that have got more bytes than were ever expected, so that some phase was complete before its last bytes
+// came. Where somebody is left waiting bytes may only be early: then those barriers alone whose bytes are expected by that step.
+void report_unexpected_bytes(Machine& machine, std::optional<std::uint32_t> expected_by = {});
+// Whether another barrier of the cluster lacks the bytes that this one has too many, or the other way round: they went to the wrong one.
+bool has_opposite_residue(const Machine& machine, std::uint32_t cluster, const Mbarrier& barrier);
 
 // At a standstill: why the phase that somebody waits for does not come.
 struct Standstill {

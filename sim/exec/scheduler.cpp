@@ -155,6 +155,7 @@ void Machine::run_to_end() {
   check_permits_held();
   report_remote_after_exit();
   report_never_initialised(*this);
+  if (!stopped) report_unexpected_bytes(*this);
   for (Cta& cta : ctas)
     for (EarlyAccess& early : cta.early_accesses) candidates.add(std::move(early.found));
   note_open_ends();
@@ -503,9 +504,19 @@ void Machine::exit_lanes(WarpState& warp, std::size_t index) {
   if (--cta.live_warps == 0) exit_cta(cta);
 }
 
+// What led the CTA to its exit.
+namespace {
+BarrierChain chain_at_exit(const Cta& cta, const Access& access) {
+  BarrierChain chain;
+  chain.knew = cta.at_exit.any;
+  chain.passed_new = cta.at_exit.passed_new | access.passed_new;
+  return chain;
+}
+}  // namespace
+
 // Shared memory belongs to somebody else when the CTA has ended: no copy may still read or write it.
 void Machine::report_unfinished_copies(const Cta& cta) {
-  const auto unfinished = [&](std::uint32_t agent, std::uint32_t copies, std::uint32_t record, std::string_view doing) {
+  const auto unfinished = [&](std::uint32_t agent, std::uint32_t copies, std::uint32_t record, std::string_view doing, std::optional<std::int64_t> bar) {
     if (copies == 0 || cta.at_exit.any.count(cta.index, agent) >= copies) return;
     const Access& copy = accesses[record];
     Candidate found;
@@ -515,10 +526,12 @@ void Machine::report_unfinished_copies(const Cta& cta) {
     found.message = fmt::format("the CTA ends while the copy may still {} its shared memory", doing);
     found.where.space = "shared";
     found.where.cta = cta.index;
+    if (bar) found.blocked_on = {{cta.index, *bar}};
+    found.chain = chain_at_exit(cta, copy);
     candidates.add(std::move(found));
   };
-  for (const auto& [thread, copies] : cta.bulk_threads) unfinished(copies.read_agent, copies.issued, copies.last_record, "read");
-  for (const auto& [offset, copies] : cta.bulk_signals) unfinished(copies.agent, copies.copies, copies.last_record, "write");
+  for (const auto& [thread, copies] : cta.bulk_threads) unfinished(copies.read_agent, copies.issued, copies.last_record, "read", {});
+  for (const auto& [offset, copies] : cta.bulk_signals) unfinished(copies.agent, copies.copies, copies.last_record, "write", offset);
 }
 
 void Machine::exit_cta(Cta& cta) {
@@ -561,6 +574,7 @@ void Machine::report_remote_after_exit() {
       found.message = fmt::format("nothing orders the access before the exit of CTA {}, whose memory it touches", cta.index);
       found.where.space = "shared";
       found.where.cta = cta.index;
+      found.chain = chain_at_exit(cta, x);
       candidates.add(std::move(found));
     }
   }
@@ -589,6 +603,16 @@ void Machine::check_permits_held() {
 
 // ---- nobody can run ----
 
+// Whether some of the lanes wait for something outside their warp, or keep asking for it: then they are not missing elsewhere
+// because of a wrong set of threads; what they wait for is the fault.
+bool Machine::wait_for_others(const WarpState& warp, std::uint32_t lanes) const {
+  return std::any_of(warp.groups.begin(), warp.groups.end(), [&](const LaneGroup& group) {
+    if ((group.lanes & lanes) == 0) return false;
+    if (group.state == LaneGroup::State::ready) return warp.polled_barrier >= 0;
+    return group.state == LaneGroup::State::mbarrier || group.state == LaneGroup::State::alloc || group.state == LaneGroup::State::pair;
+  });
+}
+
 bool Machine::resolve_rendezvous(Cta& cta) {
   bool changed = false;
   for (WarpState& warp : cta.warps) {
@@ -597,6 +621,7 @@ bool Machine::resolve_rendezvous(Cta& cta) {
       if (group.state == LaneGroup::State::rendezvous && (!first || group.pc < first->pc)) first = &group;
     if (!first) continue;
     const std::uint32_t lanes = executing(program.steps[first->pc], warp, first->lanes);
+    if (wait_for_others(warp, warp.live & ~lanes)) continue;
     Warp context(*this, warp, first->pc, lanes, warp.executed + 1);
     if (warp.live == ~0u) {  // with exited threads the executor's caller reports
       context.report(context.candidate(Verdict::participation, fmt::format("only {} of the 32 threads of the warp execute it", std::popcount(lanes))));
@@ -677,21 +702,18 @@ void Machine::report_blocked() {
 // One finding for the threads of a cluster that wait for each other.
 void Machine::report_standstill(const std::vector<Blocked>& blocked) {
   Candidate tx, count, phase, deadlock;
-  bool any_tx = false, any_count = false, any_phase = false;
+  bool any_tx = false, any_count = false, any_phase = false, at_phase = false;
   std::string all;
   std::vector<BarrierKey> blocked_on;
   std::vector<std::uint32_t> blocked_ctas;
-  // Bytes that another barrier of the cluster lacks went there instead: a deadlock.
-  const auto has_counterpart = [&](const Mbarrier& of) {
-    for (const Cta& cta : ctas) {
-      if (cta.cluster != ctas[blocked.front().warp->cta].cluster) continue;
-      for (const auto& [offset, barrier] : cta.mbarriers)
-        if (barrier.valid && barrier.tx == -of.tx) return true;
-    }
-    return false;
-  };
+  BarrierChain chain;
   for (const Blocked& one : blocked) {
     Cta& cta = ctas[one.warp->cta];
+    for (const ViewGroup& group : one.warp->views) {
+      if ((group.lanes & one.group->lanes) == 0) continue;
+      chain.knew.join(group.views.any);
+      chain.passed_new |= group.views.passed_new;
+    }
     const Ref here = ref(one.group->pc, *one.warp, one.group->lanes);
     std::string what;
     Mbarrier* barrier = nullptr;
@@ -720,11 +742,15 @@ void Machine::report_standstill(const std::vector<Blocked>& blocked) {
       blocked_on.push_back({cta.index, offset});
       if (const std::uint32_t record = barrier->named_arrival != 0 ? barrier->named_arrival : barrier->last_arrival; record != 0) {
         found.other = ref(record);
-        const Access& arrival = accesses[record];
-        found.other_instance = {arrival.cta, arrival.warp, arrival.number};
+        found.other_instance = instance_of(record);
       }
       found.message = fmt::format("the phase is never complete: {}", why.text);
-      if (why.tx && !has_counterpart(*barrier) && !any_tx) tx = found, any_tx = true;
+      found.barrier = blocked_on.back();
+      if (why.tx && !has_opposite_residue(*this, cta.cluster, *barrier) && !any_tx) {
+        tx = found, any_tx = true;
+        if (barrier->named_expect != 0) tx.other = ref(barrier->named_expect), tx.other_instance = instance_of(barrier->named_expect);
+        if (barrier->tx < 0 && barrier->named_expect != 0) report_unexpected_bytes(*this, accesses[barrier->named_expect].step);
+      }
       if (why.count && !any_count) count = found, any_count = true;
       const auto thread = one.warp->warp * 32 + static_cast<std::uint32_t>(std::countr_zero(one.group->lanes));
       if (one.group->meant != LaneGroup::no_phase && waits_for_an_older_phase(*barrier, thread, static_cast<std::uint32_t>(one.group->meant & 1)) && !any_phase) {
@@ -732,17 +758,23 @@ void Machine::report_standstill(const std::vector<Blocked>& blocked) {
         phase.message = fmt::format("the wait names a phase that has passed, and the next of its parity never comes: {}", why.text);
       }
       found.other.reset();
+      found.barrier.reset();
       found.message.clear();
     }
     blocked_ctas.push_back(cta.index);
-    if (all.empty()) deadlock = found;
-    else if (!deadlock.other && here.path != deadlock.at.path) deadlock.other = here, deadlock.other_instance = found.at_instance;
+    if (all.empty() || (barrier && !at_phase)) {  // whoever waits at a barrier of threads may only miss those who wait for a phase
+      if (!all.empty() && !deadlock.other && deadlock.at.path != here.path) found.other = deadlock.at, found.other_instance = deadlock.at_instance;
+      else if (!all.empty()) found.other = deadlock.other, found.other_instance = deadlock.other_instance;
+      deadlock = found;
+      at_phase = barrier != nullptr;
+    } else if (!deadlock.other && here.path != deadlock.at.path) deadlock.other = here, deadlock.other_instance = found.at_instance;
     if (!all.empty()) all += "; ";
     all += fmt::format("CTA {} warp {} waits at {} for {}", cta.index, one.warp->warp, here.path, what);
   }
   Candidate& found = any_phase ? phase : any_tx ? tx : any_count ? count : deadlock;
   found.verdict = any_phase ? Verdict::mbar_phase : any_tx ? Verdict::mbar_tx : any_count ? Verdict::mbar_count : Verdict::deadlock;
   found.barrier_fault = BarrierFault::standstill;
+  found.chain = std::move(chain);
   found.blocked_on = std::move(blocked_on);
   found.blocked_ctas = std::move(blocked_ctas);
   found.message += (found.message.empty() ? "" : "; ") + all;
@@ -787,7 +819,8 @@ void Machine::collect_garbage() {
       for (std::uint32_t record : {barrier.init_record, barrier.inval_record, barrier.last_arrival, barrier.named_arrival, barrier.completed_by})
         accesses.mark_record(record);
       for (std::uint32_t record : barrier.completers) accesses.mark_record(record);
-      for (const auto* records : {&barrier.new_waits, &barrier.first_arrivals, &barrier.users})
+      for (std::uint32_t record : {barrier.named_wait, barrier.named_expect}) accesses.mark_record(record);
+      for (const auto* records : {&barrier.new_waits, &barrier.first_arrivals, &barrier.users, &barrier.phase_arrivals, &barrier.last_phase_arrivals})
         for (std::uint32_t record : *records) accesses.mark_record(record);
       for (const Mbarrier::Wait& one : barrier.waits) accesses.mark_record(one.record);
       for (const Mbarrier::Early& one : barrier.early) accesses.mark_record(one.record);

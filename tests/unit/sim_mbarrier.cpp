@@ -163,6 +163,72 @@ TEST_CASE("mbar-count: a race behind a phase that is complete too early") {
   CHECK(findings_everywhere(with_bar(two, 1)) == "mbar-count a2 < a0");
 }
 
+TEST_CASE("a ring: one fault of a barrier is told there, whatever follows from it at the other one") {
+  // Warp 0 fills, warp 1 empties, each barrier with its own count and its own parity at the waits.
+  const auto ring = [](int full_count, int empty_count, std::string_view fills, std::string_view reads, std::string_view between = "") {
+    return kernel(fmt::format(R"(
+      @warp 0 lane 0 mbarrier.init bar=bar[0] count={}
+      @warp 0 lane 0 mbarrier.init bar=bar[1] count={}
+      barrier.sync
+      mov dst=R.r[0] a=tid
+      for i in [0, 4] {{
+        may_fill: @warp 0 mbarrier.try_wait bar=bar[1] parity={}
+        put: @warp 0 st dst=S[lane] src=R.r[0] bytes=4
+        full: @warp 0 mbarrier.arrive bar=bar[0]
+        may_read: @warp 1 mbarrier.try_wait bar=bar[0] parity={}
+        get: @warp 1 ld dst=R.r[8] src=S[31 - lane] bytes=4
+        empty: @warp 1 mbarrier.arrive bar=bar[1]
+        {}
+      }})", full_count, empty_count, fills, reads, between));
+  };
+  CHECK(findings_everywhere(ring(32, 32, "(i & 1) ^ 1", "i & 1")) == "");
+  CHECK(findings_everywhere(ring(32, 32, "(i & 1) ^ 1", "(i & 1) ^ 1")) == "mbar-phase may_read < full");
+  CHECK(findings_everywhere(ring(16, 32, "(i & 1) ^ 1", "i & 1")) == "mbar-count full < full");
+  CHECK(findings_everywhere(ring(32, 16, "(i & 1) ^ 1", "i & 1")) == "mbar-count empty < empty");
+  // A race that no barrier was to prevent is no fault of the wait that passed in the first round.
+  const std::string aside = "@warp 0 if i == 0 { look: @warp 0 ld dst=R.r[9] src=S[64 + lane] bytes=4 } @warp 2 if i == 0 { aside: @warp 2 st dst=S[64 + lane] src=R.r[0] bytes=4 }";
+  CHECK(findings_everywhere(ring(32, 32, "(i & 1) ^ 1", "i & 1", aside)) == "smem-race look < aside");
+}
+
+TEST_CASE("mbar-phase: a race that its reader hands on afterwards is not the fault of a wait on a new barrier") {
+  // Warp 0 waits for a stage that nobody has used, fills it and reads something that warp 2 writes; warp 1 frees the stage.
+  const auto program = [](std::string_view order) {
+    return with_bar(fmt::format("j: @warp 0 lane 0 mbarrier.init bar=bar[1] count=32 barrier.sync free: @warp 0 mbarrier.try_wait bar=bar[1] parity=1 "
+                                "@warp 0 st dst=S[64 + lane] src=R.r[0] bytes=4 {}look: @warp 0 ld dst=R.r[9] src=S[lane] bytes=4 tell: @warp 0 mbarrier.arrive bar=bar[0] "
+                                "aside: @warp 2 st dst=S[lane] src=R.r[0] bytes=4 @warp 2 barrier.arrive id=2 count=64 @warp 1 barrier.sync id=2 count=64 "
+                                "@warp 1 mbarrier.try_wait bar=bar[0] parity=0 @warp 1 ld dst=R.r[8] src=S[64 + lane] bytes=4 left: @warp 1 mbarrier.arrive bar=bar[1]",
+                                order), 32);
+  };
+  CHECK(findings_everywhere(program("")) == "smem-race look < aside");
+}
+
+TEST_CASE("mbar-tx: more bytes than a phase expects") {
+  const auto program = [](int expected, std::string_view source = "B") {
+    std::string text = with_bar(fmt::format(
+        "for i in [0, 2] {{ a: @warp 0 lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes={} "
+        "one: @warp 0 lane 0 cp.async.bulk dst=S[0:32] src={}[0:32] bar=bar[0] two: @warp 0 lane 0 cp.async.bulk dst=S[32:64] src={}[32:64] bar=bar[0] "
+        "w: mbarrier.try_wait bar=bar[0] parity=i get: @warp 1 ld dst=R.r[8] src=S[lane] bytes=4 got: @warp 1 ld dst=R.r[9] src=S[32 + lane] bytes=4 barrier.sync }}",
+        expected, source, source));
+    const std::string global = "buffer B: global u32 [1024]";
+    return text.replace(text.find(global), global.size(), global + " init=iota(1, 1)");
+  };
+  CHECK(findings_everywhere(program(256)) == "");
+  CHECK(findings_everywhere(program(128)) == "mbar-tx w < a");
+  CHECK(findings_everywhere(program(384)) == "mbar-tx w < a");
+}
+
+TEST_CASE("one lane that waits for ever while its warp has gone on to a barrier") {
+  const auto program = [](std::string_view signal, int count = 1) {
+    return with_bar(fmt::format("{} w: @warp 1 lane 0 mbarrier.try_wait bar=bar[0] parity=0 end: barrier.sync", signal), count);
+  };
+  CHECK(findings_everywhere(program("a: @warp 0 lane 0 mbarrier.arrive bar=bar[0]")) == "");
+  CHECK(findings_everywhere(program("a: @warp 0 lane 0 mbarrier.arrive bar=bar[0]", 2)) == "mbar-count w < a");
+  CHECK(findings_everywhere(program("a: @warp 0 lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=16")) == "mbar-tx w < a");
+  CHECK(findings_everywhere(program("")).find("deadlock w") == 0);
+  // Lanes that have gone elsewhere and wait for nobody: a wrong set of threads.
+  CHECK(findings_everywhere(with_bar("if lane < 16 { some: @warp 1 barrier.sync id=1 count=32 }")).find("participation some") == 0);
+}
+
 TEST_CASE("cluster barrier and the peer's memory") {
   const std::string both = "warps=1 cluster=[2, 1, 1] grid=[2, 1, 1]";
   const std::string sync = "barrier.cluster.arrive barrier.cluster.wait ";
