@@ -3,12 +3,17 @@
 #include <fmt/format.h>
 
 #include <algorithm>
+#include <bit>
 #include <tuple>
 
 namespace tmemsim::sim {
 namespace {
 
-std::uint32_t slab_mask(std::uint32_t slab) { return slab % 2 == 0 ? 0x0000ffffu : 0xffff0000u; }
+// First and last of some lanes of the slab's quadrant, as lanes of tensor memory.
+std::pair<std::int64_t, std::int64_t> lane_range(std::uint32_t slab, std::uint32_t lanes) {
+  const std::int64_t first = slab / 2 * tcgen05::quadrant_lanes;
+  return {first + std::countr_zero(lanes), first + 31 - std::countl_zero(lanes)};
+}
 
 std::string_view doing(bool writes) { return writes ? "written" : "read"; }
 
@@ -45,8 +50,14 @@ class Checker {
 
   void box(const SlabBox& box) {
     for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab) {
-      if (use_ == TmemUse::read) read(slab, box.column, box.columns);
-      else write(slab, box.column, box.columns);
+      const std::uint32_t lanes = box.lanes & lanes_of_slab(slab);
+      if (lanes != lanes_of_slab(slab)) {
+        for (std::uint32_t i = 0; i < box.columns && lanes != 0; ++i) touch_lanes(slab, box.column + i, lanes);
+      } else if (use_ == TmemUse::read) {
+        read(slab, box.column, box.columns);
+      } else {
+        write(slab, box.column, box.columns);
+      }
     }
   }
 
@@ -59,6 +70,11 @@ class Checker {
     AccessId last = 0, next = me;
     for (std::uint32_t i = 0; i < count; ++i) {
       if (reader[i] != last) {
+        if (Tmem::is_split(reader[i])) {
+          for (AccessId& past : tmem_.lanes_of(reader[i]).reader) past = with_me(past);
+          tmem_.join_if_equal(slab, first + i);
+          continue;
+        }
         last = reader[i];
         next = with_me(last);
       }
@@ -71,8 +87,23 @@ class Checker {
     AccessId* reader = tmem_.reader[slab].data() + first;
     check_run(writer, count, slab, first, true);
     check_run(reader, count, slab, first, false);
+    if (tmem_.has_splits())
+      for (std::uint32_t i = 0; i < count; ++i) tmem_.join(slab, first + i, 0, 0);
     std::fill_n(writer, count, AccessTable::whole(record_));
     std::fill_n(reader, count, AccessId{0});
+  }
+
+  // Some lanes of a slab: the past of the others stays theirs.
+  void touch_lanes(std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
+    SplitSlab& past = tmem_.split(slab, column);
+    check_lanes(past.writer, slab, column, lanes, true);
+    if (use_ != TmemUse::read) check_lanes(past.reader, slab, column, lanes, false);
+    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
+      const auto i = static_cast<std::size_t>(std::countr_zero(rest)) % slab_lanes;
+      past.reader[i] = use_ == TmemUse::read ? with_me(past.reader[i]) : AccessId{0};
+      if (use_ != TmemUse::read) past.writer[i] = AccessTable::whole(record_);
+    }
+    tmem_.join_if_equal(slab, column);
   }
 
   // Ids come in runs: a settled one is not looked at again until it changes.
@@ -80,26 +111,44 @@ class Checker {
     AccessId settled = 0;
     for (std::uint32_t i = 0; i < count; ++i) {
       if (ids[i] == settled) continue;
-      if (check(ids[i], slab, first + i, writes)) settled = ids[i];
+      if (Tmem::is_split(ids[i])) {
+        const SplitSlab& past = tmem_.lanes_of(ids[i]);
+        check_lanes(writes ? past.writer : past.reader, slab, first + i, lanes_of_slab(slab), writes);
+      } else if (check(ids[i], slab, first + i, lanes_of_slab(slab), writes)) {
+        settled = ids[i];
+      }
     }
   }
 
-  bool check(AccessId id, std::uint32_t slab, std::uint32_t column, bool writes) {
+  // Lane by lane; those with one past together.
+  void check_lanes(const std::array<AccessId, slab_lanes>& ids, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes, bool writes) {
+    const auto id_of = [&](std::uint32_t rest) { return ids[static_cast<std::size_t>(std::countr_zero(rest)) % slab_lanes]; };
+    while (lanes != 0) {
+      const AccessId id = id_of(lanes);
+      std::uint32_t same = 0;
+      for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+        if (id_of(rest) == id) same |= rest & (~rest + 1u);
+      lanes &= ~same;
+      if (id != settled_ && check(id, slab, column, same, writes)) settled_ = id;
+    }
+  }
+
+  bool check(AccessId id, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes, bool writes) {
     if (id == 0) return true;
     bool settled = true;
     if (AccessTable::is_set(id)) {
-      for (const AccessTable::Reader& x : table_.readers(id)) settled = check_one(x.record, slab, column, writes) && settled;
+      for (const AccessTable::Reader& x : table_.readers(id)) settled = check_one(x.record, slab, column, lanes, writes) && settled;
       return settled;
     }
-    return check_one(AccessTable::record_of(id), slab, column, writes);
+    return check_one(AccessTable::record_of(id), slab, column, lanes, writes);
   }
 
-  bool check_one(std::uint32_t x_record, std::uint32_t slab, std::uint32_t column, bool x_writes) {
+  bool check_one(std::uint32_t x_record, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes, bool x_writes) {
     if (x_record == record_ || is_ordered(Sight::tensor, table_[x_record])) return true;
     CellState& state = tmem_.state[slab / 2][column];
-    if (x_writes && (state.bad & slab_mask(slab)) == slab_mask(slab)) return false;
-    conflict(x_record, x_writes, slab, column);
-    state.bad |= slab_mask(slab);
+    if (x_writes && (state.bad & lanes) == lanes) return false;
+    conflict(x_record, x_writes, slab, column, lanes);
+    state.bad |= lanes;
     return false;
   }
 
@@ -113,10 +162,11 @@ class Checker {
     return is_tensor_core(x.kind) && is_tensor_core(y.kind) && x.cta == y.cta && x.issue_agent == y.issue_agent;
   }
 
-  void conflict(std::uint32_t x_record, bool x_writes, std::uint32_t slab, std::uint32_t column) {
+  void conflict(std::uint32_t x_record, bool x_writes, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
+    const auto range = lane_range(slab, lanes);
     for (auto& [known, told] : reported_) {
       if (known != x_record) continue;
-      extend(*told.where.lanes, slab * slab_lanes, slab * slab_lanes + slab_lanes - 1);
+      extend(*told.where.lanes, range.first, range.second);
       extend(*told.where.columns, column, column);
       return;
     }
@@ -165,7 +215,7 @@ class Checker {
     found.where.space = "tmem";
     found.where.sm = cta_.sm;
     found.where.cta = cta_.index;
-    found.where.lanes = {slab * slab_lanes, slab * slab_lanes + slab_lanes - 1};
+    found.where.lanes = range;
     found.where.columns = {column, column};
     reported_.emplace_back(x_record, std::move(found));
   }
@@ -196,6 +246,7 @@ class Checker {
   const TmemUse use_;
   const std::uint32_t record_;
   AccessTable& table_;
+  AccessId settled_ = 0;                                       // of split slabs: the last one found to be in order
   std::vector<std::pair<std::uint32_t, Candidate>> reported_;  // by the earlier access
 };
 
@@ -211,32 +262,34 @@ void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation) {
   const Tmem& tmem = warp.machine.sms[cta.sm].cells();
   AccessTable& table = warp.machine.accesses;
   std::vector<std::uint32_t> seen;
-  const auto check = [&](std::uint32_t x_record, std::uint32_t slab, std::uint32_t column, bool x_writes) {
+  const auto check = [&](std::uint32_t x_record, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes, bool x_writes) {
     if (std::find(seen.begin(), seen.end(), x_record) != seen.end()) return;
     const Access& x = table[x_record];
     if (!warp.complete_before(Sight::any, x)) {
-      if ((tmem.state[slab / 2][column].bad & slab_mask(slab)) == slab_mask(slab)) return;  // another column may still tell
+      if ((tmem.state[slab / 2][column].bad & lanes) == lanes) return;  // another column may still tell
       Candidate found = warp.candidate(x.cta == warp.cta.index ? Verdict::dealloc_live : Verdict::peer_lifecycle, fmt::format("columns are freed while an access that has {} them may not be complete",
                                                                           doing(x_writes)), x_record);
       found.conflicts.push_back({{warp.describe(), true, true}, {x, !x_writes || x.updates, x_writes}, {}});
       found.where.space = "tmem";
       found.where.sm = cta.sm;
       found.where.cta = cta.index;
-      found.where.lanes = {slab * slab_lanes, slab * slab_lanes + slab_lanes - 1};
+      found.where.lanes = lane_range(slab, lanes);
       found.where.columns = {column, column};
       warp.report(std::move(found));
     }
     seen.push_back(x_record);
   };
-  const auto check_id = [&](AccessId id, std::uint32_t slab, std::uint32_t column, bool writes) {
+  const auto check_id = [&](AccessId id, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes, bool writes) {
     if (id == 0) return;
-    if (!AccessTable::is_set(id)) return check(AccessTable::record_of(id), slab, column, writes);
-    for (const AccessTable::Reader& reader : table.readers(id)) check(reader.record, slab, column, writes);
+    if (!AccessTable::is_set(id)) return check(AccessTable::record_of(id), slab, column, lanes, writes);
+    for (const AccessTable::Reader& reader : table.readers(id)) check(reader.record, slab, column, lanes, writes);
   };
   for (std::uint32_t slab = 0; slab < slabs; ++slab) {
     for (std::uint32_t column = allocation.base; column < allocation.base + allocation.columns; ++column) {
-      check_id(tmem.writer[slab][column], slab, column, true);
-      check_id(tmem.reader[slab][column], slab, column, false);
+      tmem.for_each_past(slab, column, [&](AccessId writer, AccessId reader, std::uint32_t lanes) {
+        check_id(writer, slab, column, lanes, true);
+        check_id(reader, slab, column, lanes, false);
+      });
     }
   }
 }
@@ -252,7 +305,7 @@ void settle_early_accesses(Warp& warp, Cta& cta, std::uint32_t base, std::uint32
     early.found.message = fmt::format("nothing orders the access after the alloc of column {}", early.column);
     for (const EarlyAccess::Cells& box : early.cells)  // what it was to write is known bad, whoever comes first
       for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab)
-        for (std::uint32_t column = box.column; column < box.column + box.columns; ++column) tmem.state[slab / 2][column].bad |= slab_mask(slab);
+        for (std::uint32_t column = box.column; column < box.column + box.columns; ++column) tmem.state[slab / 2][column].bad |= box.lanes & lanes_of_slab(slab);
     warp.report(std::move(early.found));
     return true;
   });
@@ -290,7 +343,7 @@ bool check_column(Warp& warp, Cta& cta, std::uint32_t column, std::span<const Sl
   constexpr std::size_t most_early = 256;
   if (!own && !was_freed && cta.early_accesses.size() < most_early) {  // an alloc that nothing orders with it may still come
     EarlyAccess early{std::move(found), warp.record(no_buffer), column, {}};
-    for (const SlabBox& box : cells) early.cells.push_back({box.slab, box.slabs, box.column, box.columns});
+    for (const SlabBox& box : cells) early.cells.push_back({box.slab, box.slabs, box.column, box.columns, box.lanes});
     cta.early_accesses.push_back(std::move(early));
     return false;
   }
@@ -301,7 +354,7 @@ bool check_column(Warp& warp, Cta& cta, std::uint32_t column, std::span<const Sl
 bool all_bad(const Tmem& tmem, const SlabBox& box) {
   for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab)
     for (std::uint32_t column = box.column; column < box.column + box.columns; ++column)
-      if ((tmem.state[slab / 2][column].bad & slab_mask(slab)) != slab_mask(slab)) return false;
+      if (const std::uint32_t lanes = box.lanes & lanes_of_slab(slab); (tmem.state[slab / 2][column].bad & lanes) != lanes) return false;
   return true;
 }
 

@@ -9,10 +9,11 @@
 
 namespace tmemsim::sim {
 
-// A box of slabs: what one half of an ld or st touches. Whole slabs only.
+// A box of slabs: what one half of an ld or st touches. Operations of the tensor core may leave lanes out.
 struct SlabBox {
   std::uint32_t slab = 0, slabs = 0;        // of 16 lanes each
   std::uint32_t column = 0, columns = 0;
+  std::uint32_t lanes = ~0u;                // of every quadrant that it reaches into: those that are touched
 };
 
 struct TmemFootprint {

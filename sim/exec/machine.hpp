@@ -162,7 +162,7 @@ struct EarlyAccess {
   Candidate found;
   std::uint32_t record = 0, column = 0;
   struct Cells {
-    std::uint32_t slab = 0, slabs = 0, column = 0, columns = 0;
+    std::uint32_t slab = 0, slabs = 0, column = 0, columns = 0, lanes = 0;
   };
   std::vector<Cells> cells;
 };

@@ -790,10 +790,9 @@ void Machine::collect_garbage() {
   };
   for (const Sm& sm : sms) {
     if (sm.tmem) {
-      for (const auto& slab : sm.tmem->writer)
-        for (AccessId id : slab) mark(id);
-      for (const auto& slab : sm.tmem->reader)
-        for (AccessId id : slab) mark(id);
+      for (std::uint32_t slab = 0; slab < slabs; ++slab)
+        for (std::uint32_t column = 0; column < tcgen05::columns; ++column)
+          sm.tmem->for_each_past(slab, column, [&](AccessId writer, AccessId reader, std::uint32_t) { mark(writer), mark(reader); });
     }
     for (const Allocation& allocation : sm.allocator.live()) accesses.mark_record(allocation.record);
     for (const GranuleHistory& history : sm.history) accesses.mark_record(history.freed_by);

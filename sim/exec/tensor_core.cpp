@@ -96,25 +96,30 @@ void at_cells(Candidate& found, const Cta& cta, std::uint32_t first_lane, std::u
   found.where.columns = {column, column + columns - 1};
 }
 
-// `only_lanes`: of each quadrant.
-void note_cells(Warp& warp, const Cta& cta, const std::vector<SlabBox>& boxes, bool write, std::uint32_t only_lanes = ~0u) {
+// Runs of lanes of a box that leaves some out, quadrant by quadrant; of another the whole.
+std::vector<std::pair<std::int64_t, std::int64_t>> lane_runs(const SlabBox& box) {
+  std::vector<std::pair<std::int64_t, std::int64_t>> runs;
+  const std::int64_t first = box.slab * slab_lanes, end = first + box.slabs * slab_lanes;
+  for (std::int64_t lane = first; lane < end; ++lane) {
+    if (!(box.lanes >> (lane % 32) & 1u)) continue;
+    if (!runs.empty() && runs.back().second == lane - 1) runs.back().second = lane;
+    else runs.emplace_back(lane, lane);
+  }
+  return runs;
+}
+
+void note_cells(Warp& warp, const Cta& cta, const std::vector<SlabBox>& boxes, bool write) {
   if (!warp.event) return;
   for (const SlabBox& box : boxes) {
-    Extent extent;
-    extent.place = cta.sm;
-    extent.first = box.column;
-    extent.last = box.column + box.columns - 1;
-    extent.lane_first = box.slab * slab_lanes;
-    extent.lane_last = (box.slab + box.slabs) * slab_lanes - 1;
-    if (std::has_single_bit(only_lanes)) {
-      const std::int64_t in_quadrant = std::countr_zero(only_lanes);
-      for (std::int64_t first = extent.lane_first / 32 * 32, last = extent.lane_last; first <= last; first += 32) {
-        extent.lane_first = extent.lane_last = first + in_quadrant;
-        (write ? warp.event->writes : warp.event->reads).push_back(extent);
-      }
-      continue;
+    for (const auto& [first, last] : lane_runs(box)) {
+      Extent extent;
+      extent.place = cta.sm;
+      extent.first = box.column;
+      extent.last = box.column + box.columns - 1;
+      extent.lane_first = first;
+      extent.lane_last = last;
+      (write ? warp.event->writes : warp.event->reads).push_back(std::move(extent));
     }
-    (write ? warp.event->writes : warp.event->reads).push_back(std::move(extent));
   }
 }
 
@@ -123,13 +128,11 @@ void note_runs(Warp& warp, const Cta& cta, const ByteRuns& runs) {
   for (const auto& [first, count] : runs) note_range(warp.event->reads, Extent::Space::shared, cta.index, first, first + count - 1);
 }
 
-std::uint32_t lanes_of_slab(std::uint32_t slab) { return slab % 2 == 0 ? 0x0000ffffu : 0xffff0000u; }
-
 template <class Visit> void for_each_state(Tmem& tmem, const std::vector<SlabBox>& boxes, Visit&& visit) {
   for (const SlabBox& box : boxes)
     for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab)
       for (std::uint32_t column = box.column; column < box.column + box.columns; ++column)
-        visit(tmem.state[slab / 2][column], lanes_of_slab(slab), slab, column);
+        visit(tmem.state[slab / 2][column], lanes_of_slab(slab) & box.lanes, slab, column);
 }
 
 enum class Halves : std::uint8_t { both, low };
@@ -138,12 +141,10 @@ enum class Halves : std::uint8_t { both, low };
 struct CellsRead {
   bool bad = false;
 };
-CellsRead read_cells(Warp& warp, const Cta& cta, Tmem& tmem, const std::vector<SlabBox>& boxes, Halves halves, std::string_view what,
-                     std::uint32_t only_lanes = ~0u) {
+CellsRead read_cells(Warp& warp, const Cta& cta, Tmem& tmem, const std::vector<SlabBox>& boxes, Halves halves, std::string_view what) {
   CellsRead read;
   bool told = false;
   for_each_state(tmem, boxes, [&](CellState& state, std::uint32_t lanes, std::uint32_t slab, std::uint32_t column) {
-    lanes &= only_lanes;
     read.bad = read.bad || (state.bad & lanes) != 0;
     const std::uint32_t missing = lanes & ~(state.low & (halves == Halves::both ? state.high : ~0u) & state.defined) & ~state.bad;
     if (missing == 0) return;
@@ -152,7 +153,8 @@ CellsRead read_cells(Warp& warp, const Cta& cta, Tmem& tmem, const std::vector<S
     if (told) return;
     told = true;
     Candidate found = warp.candidate(Verdict::uninit_read, fmt::format("{} reads cells of column {} that nobody has written since the alloc", what, column));
-    at_cells(found, cta, slab * slab_lanes, slab * slab_lanes + slab_lanes - 1, column, 1);
+    const std::uint32_t quadrant = slab / 2 * tcgen05::quadrant_lanes;
+    at_cells(found, cta, quadrant + static_cast<std::uint32_t>(std::countr_zero(missing)), quadrant + 31u - static_cast<std::uint32_t>(std::countl_zero(missing)), column, 1);
     warp.report(std::move(found));
   });
   return read;
@@ -184,9 +186,8 @@ bool read_bytes(Warp& warp, Cta& cta, BufferId buffer, const ByteRuns& runs, std
 }
 
 // What a write leaves in its cells.
-void write_state(Tmem& tmem, const std::vector<SlabBox>& boxes, std::uint32_t only_lanes, bool high, bool bad) {
+void write_state(Tmem& tmem, const std::vector<SlabBox>& boxes, bool high, bool bad) {
   for_each_state(tmem, boxes, [&](CellState& state, std::uint32_t lanes, std::uint32_t, std::uint32_t) {
-    lanes &= only_lanes;
     state.low |= lanes;
     state.high = high ? state.high | lanes : state.high & ~lanes;
     state.defined |= lanes;
@@ -268,7 +269,7 @@ class Mma {
     for (std::size_t i = 0; i < parts.size(); ++i)
       if (!check_part(*parts[i], i)) bad_ = true;
     for (std::size_t i = 0; i < parts.size(); ++i)
-      for_each_slab(i, [&](const SlabBox& slab, std::uint32_t lanes) { write_state(cells(*parts[i]), {slab}, lanes, d_.dtype != Dtype::f16 || zero_high(), bad_); });
+      write_state(cells(*parts[i]), boxes_[i], d_.dtype != Dtype::f16 || zero_high(), bad_);
     note_issued(warp_, access);
     return flight(parts);
   }
@@ -405,13 +406,23 @@ class Mma {
     }
     for (std::size_t i = 0; i < op_.lanes_off.size(); ++i)
       masks_[i] = static_cast<std::uint32_t>(warp_.evaluate_for_warp(op_.lanes_off[i], "the mask of lanes").value);
-    for (std::size_t part = 0; part < op_.cta_group; ++part) {
-      std::uint32_t used = slabs_of(shape_.path, lane_base_);
-      for (std::uint32_t slab = 0; slab < slabs; ++slab)
-        if ((~mask_of(part, slab / 2) & lanes_of_slab(slab)) == 0) used &= ~(1u << slab);
-      boxes_[part] = boxes_of(used, d_column_, static_cast<std::uint32_t>(d_columns(shape_.path, shape_.n)));
-    }
+    for (std::size_t part = 0; part < op_.cta_group; ++part) boxes_[part] = enabled_boxes(part);
     return true;
+  }
+  // Where D is written in one CTA: slabs whose lanes are all let through, and those of which the mask takes some away.
+  std::vector<SlabBox> enabled_boxes(std::size_t part) const {
+    const auto columns = static_cast<std::uint32_t>(d_columns(shape_.path, shape_.n));
+    std::uint32_t whole = 0;
+    std::vector<SlabBox> in_part;
+    for (std::uint32_t slab = 0; slab < slabs; ++slab) {
+      const std::uint32_t enabled = lanes_of_slab(slab) & ~mask_of(part, slab / 2);
+      if (!(slabs_of(shape_.path, lane_base_) >> slab & 1u) || enabled == 0) continue;
+      if (enabled == lanes_of_slab(slab)) whole |= 1u << slab;
+      else in_part.push_back({slab, 1, d_column_, columns, enabled});
+    }
+    std::vector<SlabBox> boxes = boxes_of(whole, d_column_, columns);
+    boxes.insert(boxes.end(), in_part.begin(), in_part.end());
+    return boxes;
   }
   std::uint32_t mask_of(std::size_t part, std::uint32_t quadrant) const { return masks_[4 * part + quadrant]; }
 
@@ -436,16 +447,8 @@ class Mma {
     note_cells(warp_, cta, d_boxes, true);
     if (!accumulate_) return fine;
     note_cells(warp_, cta, d_boxes, false);
-    for_each_slab(part, [&](const SlabBox& slab, std::uint32_t lanes) {
-      if (read_cells(warp_, cta, tmem, {slab}, d_.dtype == Dtype::f16 ? Halves::low : Halves::both, "the accumulator", lanes).bad) fine = false;
-    });
+    if (read_cells(warp_, cta, tmem, d_boxes, d_.dtype == Dtype::f16 ? Halves::low : Halves::both, "the accumulator").bad) fine = false;
     return fine;
-  }
-
-  // Slabs of D with the lanes that the mask lets through; slabs without any are not in the boxes.
-  template <class Visit> void for_each_slab(std::size_t part, Visit&& visit) const {
-    for (const SlabBox& box : boxes_[part])
-      for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab) visit(SlabBox{slab, 1, box.column, box.columns}, ~mask_of(part, slab / 2));
   }
 
   // What D names was meant to be written, by its data path and by its declared layout: nobody is told that it never was.
@@ -619,8 +622,8 @@ class Cp {
       }
       const bool fine = read_bytes(warp_, *part, op_.src.buffer, runs_, source);
       check_tmem(warp_, *part, boxes_, TmemUse::write, record_);
-      note_cells(warp_, *part, boxes_, true, lanes_in_quadrant_);
-      for (const SlabBox& box : boxes_) write_state(tmem, {box}, lanes_in_quadrant_, true, !fine);
+      note_cells(warp_, *part, boxes_, true);
+      write_state(tmem, boxes_, true, !fine);
     }
     note_issued(warp_, access);
     return good ? flight(parts) : no_effect(Async::cp, record_);
@@ -654,8 +657,9 @@ class Cp {
       warp_.report(std::move(found));
     }
     in_range_ = true;
-    lanes_in_quadrant_ = few_rows ? 1u << lane_ : ~0u;
     boxes_ = boxes_of(few_rows ? (lane_ < 16 ? 0x55u : 0xaau) : 0xffu, column_, columns);
+    if (few_rows)
+      for (SlabBox& box : boxes_) box.lanes = 1u << lane_;
     bytes_ = source_bytes(buffer_, warp_.plan(op_.src), start.element, facts_);
     runs_ = runs_of(bytes_, std::max(1, bits(buffer_.dtype) / 8));
     if (!bytes_.empty()) return true;
@@ -686,7 +690,7 @@ class Cp {
   Warp& warp_;
   const CpFacts facts_;
   const Buffer& buffer_;
-  std::uint32_t record_ = 0, lane_ = 0, column_ = 0, lanes_in_quadrant_ = ~0u;
+  std::uint32_t record_ = 0, lane_ = 0, column_ = 0;
   bool in_range_ = false;
   std::vector<SlabBox> boxes_;
   std::vector<std::int64_t> bytes_;
@@ -731,8 +735,9 @@ Flight shift(const TcgenShift& op, Warp& warp) {
     check_tmem(warp, *part, boxes, TmemUse::update, record);
     note_cells(warp, *part, boxes, false);
     note_cells(warp, *part, boxes, true);
-    constexpr std::uint32_t moved = ~1u;  // lane 0 of a quadrant is not read
-    read_cells(warp, *part, tmem, boxes, Halves::both, "the shift", moved);
+    std::vector<SlabBox> moved = boxes;
+    for (SlabBox& box : moved) box.lanes = ~1u;  // lane 0 of a quadrant is not read
+    read_cells(warp, *part, tmem, moved, Halves::both, "the shift");
     for (auto& quadrant : tmem.state)
       for (std::uint32_t c = column; c < column + shift_columns; ++c) shift_state(quadrant[c], false);
   }
