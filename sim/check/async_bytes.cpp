@@ -17,17 +17,37 @@ class AsyncChecker {
       : warp_(warp), where_(where), writes_(touch == Warp::Touch::write), record_(record), table_(warp.machine.accesses) {}
 
   bool run(std::int64_t first, std::int64_t count) {
-    bool fine = true;
     if (where_.owner && !where_.owner->mbarriers.empty()) check_objects(first, count);
+    bool fine = true;
+    for (std::int64_t at = first; at < first + count; at += unit) fine = piece(at, std::min(unit, first + count - at)) && fine;
+    return fine;
+  }
+
+ private:
+  static constexpr std::int64_t unit = 16;  // bytes that are known bad together
+
+  bool piece(std::int64_t first, std::int64_t count) {
+    bool fine = true;
+    std::uint8_t* flags = where_.memory->flags() + first;
+    const bool told = std::all_of(flags, flags + count, [](std::uint8_t flag) { return (flag & ByteMemory::bad) != 0; });
+    bool in_order = true;  // whatever is wrong with the piece
     const AccessId me = AccessTable::whole(record_);
     where_.memory->for_each_access(static_cast<std::size_t>(first), static_cast<std::size_t>(count), [&](WordAccess& past) {
-      if (past.writer != last_writer_) {
-        writer_fine_ = check_all(past.writer, true, first);
-        last_writer_ = past.writer;
+      if (told) {
+        fine = false;
+      } else {
+        const bool readers_fine = !writes_ || past.reader == 0 || check_all(past.reader, false, first);
+        // Who overwrites what may still be read, although it was written long before, misses the order with the readers alone.
+        const bool readers_alone = !readers_fine && knows_of_all(past);
+        if (!readers_alone && past.writer != last_writer_) {
+          writer_fine_ = check_all(past.writer, true, first);
+          last_writer_ = past.writer;
+        }
+        const bool word_fine = readers_fine && (readers_alone || writer_fine_);
+        fine = fine && word_fine;
+        in_order = in_order && (word_fine || knows_of_all(past));
       }
-      fine = fine && writer_fine_;
       if (writes_) {
-        if (past.reader != 0) fine = check_all(past.reader, false, first) && fine;
         past = {me, 0};
         return;
       }
@@ -37,10 +57,22 @@ class AsyncChecker {
       }
       past.reader = next_reader_;
     });
+    if (!fine && !writes_ && in_order)
+      for (std::int64_t i = 0; i < count; ++i) flags[i] |= ByteMemory::bad;
     return fine;
   }
 
- private:
+  // Whether everything that has been done to the word comes before this access, complete or not: under every schedule.
+  bool knows_of_all(const WordAccess& past) {
+    const auto known = [&](AccessId id) {
+      if (id == 0) return true;
+      for (const AccessTable::Reader& x : table_.readers(id))
+        if (x.record != record_ && !warp_.happened_before(Sight::any, x.record, x.lanes, warp_.lanes, false)) return false;
+      return true;
+    };
+    return known(past.writer) && known(past.reader);
+  }
+
   // Accesses to the bytes of a valid barrier object as data are undefined.
   void check_objects(std::int64_t first, std::int64_t count) {
     const Mbarrier* object = mbarrier_over(*where_.owner, first, count);
@@ -164,17 +196,9 @@ class AsyncChecker {
   const Mbarrier* told_object_ = nullptr;
 };
 
-bool all_bad(const AsyncBytes& where, const ByteRuns& runs) {
-  for (const auto& [first, count] : runs)
-    for (std::int64_t i = first; i < first + count; ++i)
-      if (!(where.memory->flags()[i] & ByteMemory::bad)) return false;
-  return true;
-}
-
 }  // namespace
 
 bool check_async_bytes(Warp& warp, const AsyncBytes& where, const ByteRuns& runs, Warp::Touch touch, std::uint32_t record) {
-  if (all_bad(where, runs)) return false;  // told before
   AsyncChecker checker(warp, where, touch, record);
   bool fine = true;
   for (const auto& [first, count] : runs) fine = checker.run(first, count) && fine;

@@ -105,6 +105,16 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
                         : std::has_single_bit(lanes_of_y) ? AccessTable::lane(record, lane) : table.intern({{record, lanes_of_y}});
     bool faulty = false;
     if (span.owner && !span.owner->mbarriers.empty()) report_object_access(span, lane, bytes);
+    // Whether everything that has been done to the word comes before this access, complete or not: under every schedule.
+    const auto knows_of_all = [&](const WordAccess& past) {
+      bool all = true;
+      for (AccessId id : {past.writer, past.reader}) {
+        for_each_reader(table, id, [&](const AccessTable::Reader& x) {
+          all = all && (x.record == record || happened_before(Sight::any, x.record, x.lanes, lanes_of_y, y.collective));
+        });
+      }
+      return all;
+    };
     const auto check = [&](std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes) {
       if (is_settled(x_record, x_lanes, lanes_of_y)) return true;
       if (table[x_record].strong && y.strong) {  // no race; who comes first is open
@@ -116,9 +126,11 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
       return false;
     };
     span.memory->for_each_access(static_cast<std::size_t>(span.first[lane]), static_cast<std::size_t>(bytes), [&](WordAccess& past) {
-      for_each_reader(table, past.writer, [&](const AccessTable::Reader& x) { check(x.record, x.lanes, true); });
+      bool readers_fine = true;
+      if (touch == Touch::write) for_each_reader(table, past.reader, [&](const AccessTable::Reader& x) { readers_fine = check(x.record, x.lanes, false) && readers_fine; });
+      // Who overwrites what may still be read, although it was written long before, misses the order with the readers alone.
+      if (readers_fine || !knows_of_all(past)) for_each_reader(table, past.writer, [&](const AccessTable::Reader& x) { check(x.record, x.lanes, true); });
       if (touch == Touch::write) {
-        for_each_reader(table, past.reader, [&](const AccessTable::Reader& x) { check(x.record, x.lanes, false); });
         past = {me, 0};
         return;
       }

@@ -41,6 +41,7 @@ class Resolver {
   void apply() {
     first_fault_of_an_instruction();
     unordered_pairs_yield_to_ordered_ones();
+    statements_yield_to_others();
     registers_yield_to_cells();
     peer_yields_to_own_dealloc();
     dealloc_yields_to_conflict();
@@ -95,6 +96,22 @@ class Resolver {
       if (is_conflict(c.verdict) && !c.unordered && c.other) named.insert(pair_of(c));
     for (std::size_t i = 0; i < candidates_.size(); ++i)
       if (candidates_[i].unordered && named.count(pair_of(candidates_[i])) != 0) kept_[i] = false;
+  }
+
+  // A copy that overwrites what it wrote itself a round ago, where somebody else's use of the same data lacks the order: whatever
+  // orders that use orders the next round, too.
+  void statements_yield_to_others() {
+    std::set<std::pair<std::string, std::string>> used;  // statement and storage
+    const auto itself = [](const Candidate& c) { return c.other && c.at.path == c.other->path && c.at.op == c.other->op; };
+    for (const Candidate& c : candidates_) {
+      if (!is_conflict(c.verdict) || !c.other || itself(c)) continue;
+      used.insert({c.at.path, c.where.buffer});
+      used.insert({c.other->path, c.where.buffer});
+    }
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (is_conflict(c.verdict) && itself(c) && used.count({c.at.path, c.where.buffer}) != 0) kept_[i] = false;
+    }
   }
 
   // Rule 6: the missing wait::ld that lets cells be overwritten or freed is reported there.

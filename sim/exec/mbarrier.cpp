@@ -233,11 +233,11 @@ void take_part_in_first_phase(Mbarrier& barrier, const Signal& signal) {
   if (barrier.first_arrivals.size() < most_arrivals) barrier.first_arrivals.push_back(signal.record);
 }
 
-// Whether the thread has arrived at the last phase, too, by the same statement: it has gone round a loop without having seen
-// that phase complete. Otherwise it belongs to the first phase that it has not seen complete, which was complete without it.
-bool has_gone_round(const Machine& machine, const Mbarrier& barrier, std::uint32_t record) {
+// Whether the thread has made one of these arrivals of a phase, too, by the same statement: it has gone round a loop without
+// having seen that phase complete. Otherwise it belongs to the first phase that it has not seen complete, which was complete without it.
+bool has_gone_round(const Machine& machine, const std::vector<std::uint32_t>& arrivals, std::uint32_t record) {
   const Access& mine = machine.accesses[record];
-  return std::any_of(barrier.last_phase_arrivals.begin(), barrier.last_phase_arrivals.end(), [&](std::uint32_t other) {
+  return std::any_of(arrivals.begin(), arrivals.end(), [&](std::uint32_t other) {
     const Access& x = machine.accesses[other];
     return x.step == mine.step && x.cta == mine.cta && x.warp == mine.warp && (x.lanes & mine.lanes) != 0;
   });
@@ -333,24 +333,35 @@ bool use_mbarrier(Warp& warp, Cta& owner, std::int64_t offset, std::uint32_t rec
   return true;
 }
 
+namespace {
+
+// An arrival after the phase, although nobody has been seen to wait for it.
+void report_unobserved(Machine& machine, const Cta& owner, std::int64_t offset, const Signal& signal, std::int64_t phase, std::uint32_t known) {
+  const Severity severity = machine.options.profile.severity(Switch::observe_each_phase);
+  if (severity == Severity::none) return;
+  const Mbarrier& barrier = owner.mbarriers.at(offset);
+  Candidate found = about(machine, owner, offset, Verdict::mbar_count, BarrierFault::unobserved, signal.record,
+                          fmt::format("an arrival on phase {} of a barrier with {} arrivals a phase; nobody has been seen to wait for phase {}", phase + 1, barrier.expected, phase));
+  found.severity = severity;
+  found.decided_by = Switch::observe_each_phase;
+  const bool is_under_way = phase == barrier.phase;
+  const std::uint32_t completer = is_under_way ? barrier.named_arrival : completer_of(barrier, phase);
+  set_other(machine, found, completer);
+  const auto& arrivals = is_under_way ? barrier.phase_arrivals : barrier.last_phase_arrivals;
+  found.chain = chain_of_signal(machine, barrier, has_gone_round(machine, arrivals, signal.record) ? phase + 1 : known, signal);
+  found.unordered = completer != 0 && !knows(signal.views->any, machine, completer);
+  machine.candidates.add(std::move(found));
+}
+
+}  // namespace
+
 void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t count, const Signal& signal) {
   if (defer(machine, owner, offset, signal, [&owner, offset, count](Machine& later, const Signal& then) { mbarrier_arrive(later, owner, offset, count, then); })) return;
   Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
-  if (const std::uint32_t known = signal.views->any.count(owner.index, barrier.agent); known < barrier.phase) {
-    const Severity severity = machine.options.profile.severity(Switch::observe_each_phase);
-    if (severity != Severity::none) {
-      Candidate found = about(machine, owner, offset, Verdict::mbar_count, BarrierFault::unobserved, signal.record,
-                              fmt::format("an arrival on phase {} of a barrier with {} arrivals a phase; nobody has been seen to wait for phase {}", barrier.phase,
-                                          barrier.expected, barrier.phase - 1));
-      found.severity = severity;
-      found.decided_by = Switch::observe_each_phase;
-      const std::uint32_t completer = completer_of(barrier, std::int64_t{barrier.phase} - 1);
-      set_other(machine, found, completer);
-      found.chain = chain_of_signal(machine, barrier, has_gone_round(machine, barrier, signal.record) ? barrier.phase : known, signal);
-      found.unordered = completer != 0 && !knows(signal.views->any, machine, completer);
-      machine.candidates.add(std::move(found));
-    }
-  }
+  // An arrival that a phase no longer waits for, because only bytes are missing, belongs to the next one as soon as they have come.
+  const bool is_early = barrier.pending == 0;
+  const std::uint32_t known = signal.views->any.count(owner.index, barrier.agent);
+  if (is_early || known < barrier.phase) report_unobserved(machine, owner, offset, signal, is_early ? barrier.phase : std::int64_t{barrier.phase} - 1, known);
   if (barrier.pending > 0) take_part_in_first_phase(barrier, signal);
   if (barrier.pending > 0 && barrier.phase == 0) barrier.first_arrived.join(signal.views->any);
   if (barrier.phase_arrivals.size() < most_arrivals) barrier.phase_arrivals.push_back(signal.record);
@@ -358,7 +369,9 @@ void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int
   barrier.open.arrived.join(signal.views->any);
   barrier.last_arrival = signal.record;
   barrier.named_arrival = later_in_text(machine, barrier.named_arrival, signal.record);
-  if (count > barrier.pending) {
+  if (is_early) {
+    count = 0;
+  } else if (count > barrier.pending) {
     Candidate found = about(machine, owner, offset, Verdict::mbar_count, BarrierFault::count, signal.record,
                             fmt::format("{} arrivals on a phase that has only {} pending", count, barrier.pending));
     found.chain = chain_of_signal(machine, barrier, barrier.phase, signal);

@@ -217,6 +217,24 @@ TEST_CASE("mbar-tx: more bytes than a phase expects") {
   CHECK(findings_everywhere(program(384)) == "mbar-tx w < a");
 }
 
+TEST_CASE("a copy that overwrites its own of the round before is told where nobody else's use lacks the order") {
+  // Warp 0 copies, warp 1 reads and hands the stage back; the reader's wait for the bytes is what varies.
+  const auto program = [](std::string_view before_get, std::string_view get, std::string_view left) {
+    std::string text = with_bar(fmt::format(
+        "j: @warp 0 lane 0 mbarrier.init bar=bar[1] count=32 barrier.sync for i in [0, 3] {{ @warp 0 lane 0 mbarrier.try_wait bar=bar[1] parity=(i & 1) ^ 1 "
+        "full: @warp 0 lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=128 copy: @warp 0 lane 0 cp.async.bulk dst=S[0:32] src=B[i * 32:i * 32 + 32] bar=bar[0] "
+        "{} {} left: @warp 1 mbarrier.arrive bar=bar[1]{} }}",
+        before_get, get, left));
+    const std::string global = "buffer B: global u32 [1024]";
+    return text.replace(text.find(global), global.size(), global + " init=iota(1, 1)");
+  };
+  const std::string wait = "@warp 1 mbarrier.try_wait bar=bar[0] parity=i & 1";
+  CHECK(findings_everywhere(program(wait, get, "")) == "");
+  CHECK(findings_everywhere(program("", get, "")) == "smem-race get < copy");
+  CHECK(findings_everywhere(program(wait, get, " sem=relaxed")) == "smem-race copy < get");
+  CHECK(findings_everywhere(program(wait, "", " sem=relaxed")) == "smem-race copy < copy");
+}
+
 TEST_CASE("one lane that waits for ever while its warp has gone on to a barrier") {
   const auto program = [](std::string_view signal, int count = 1) {
     return with_bar(fmt::format("{} w: @warp 1 lane 0 mbarrier.try_wait bar=bar[0] parity=0 end: barrier.sync", signal), count);
