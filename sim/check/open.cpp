@@ -235,6 +235,7 @@ std::string_view text_of(Machine::Open kind) {
     case Machine::Open::leader: return "which lane is elected";
     case Machine::Open::placement: return "which columns the alloc gets";
     case Machine::Open::value: return "a value that a reported fault spoils decides what is done";
+    case Machine::Open::repeats: return "how often a loop asks before the answer changes";
     case Machine::Open::bound: return "more threads are involved than are kept apart";
   }
   return "";

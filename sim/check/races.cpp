@@ -134,8 +134,13 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
         past = {me, 0};
         return;
       }
+      // Whoever comes after a read of a thread comes after its earlier ones, too.
+      const auto stands_for = [&](std::uint32_t x_record, std::uint32_t x_lanes) {
+        const Access& x = table[x_record];
+        return (x.kind == AccessKind::order && x.cta == y.cta && x.warp == y.warp && (x_lanes & ~lanes_of_y) == 0) || is_settled(x_record, x_lanes, lanes_of_y);
+      };
       const bool only_settled = past.reader == 0 || (!AccessTable::is_set(past.reader) && AccessTable::record_of(past.reader) != record &&
-                                                     is_settled(AccessTable::record_of(past.reader), table.lanes_of(past.reader), lanes_of_y));
+                                                     stands_for(AccessTable::record_of(past.reader), table.lanes_of(past.reader)));
       if (only_settled) {
         past.reader = me;
         return;
@@ -143,7 +148,7 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
       AccessTable::Readers readers = table.readers(past.reader);
       std::uint32_t mine = lanes_of_y;
       std::erase_if(readers, [&](const AccessTable::Reader& x) {
-        if (x.record != record) return is_settled(x.record, x.lanes, lanes_of_y);
+        if (x.record != record) return stands_for(x.record, x.lanes);
         mine |= x.lanes;
         return true;
       });

@@ -71,6 +71,7 @@ struct LaneGroup {
   std::int64_t meant = no_phase; // phase that a wait on an mbarrier means
   std::uint64_t wake = 0;
   std::uint64_t asked = ~std::uint64_t{0};  // Machine::happened when it last asked a question in a loop
+  bool counts = false;           // the loop does something beside asking: it may end by itself
   bool yielded = false;          // has taken a backward branch since the other lanes ran
   bool retrying = false;         // executes the operation again that blocked it
   std::uint32_t apart_at = ~0u;  // step that its lanes execute by themselves although others stand there too
@@ -271,7 +272,7 @@ struct Machine {
   BranchPoints branches;
   void note_unordered(std::uint32_t record, std::uint32_t other);
   void note_unordered(const Ref& first, const Ref& second);
-  enum class Open : std::uint8_t { leader, placement, value, bound };
+  enum class Open : std::uint8_t { leader, placement, value, bound, repeats };
   void note_choice(Open kind, std::uint32_t step, const Ref& at);
   void note_lanes(WarpState& warp, std::uint32_t step, const LaneGroup& group, std::uint32_t lanes, std::uint32_t number);
   // At the end: what is incomplete may be complete under another schedule.

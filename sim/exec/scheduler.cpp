@@ -96,9 +96,9 @@ LaneGroup* Machine::pick_group(WarpState& warp) {
       group.state = LaneGroup::State::ready;
       ++group.pc;
     }
-    if (group.state != LaneGroup::State::ready || is_held(warp, group)) continue;
+    if (group.state != LaneGroup::State::ready || is_held(warp, group) || waits_for_election(warp, group)) continue;
     any_ready = true;
-    if (group.yielded || waits_for_election(warp, group)) continue;
+    if (group.yielded) continue;
     if (!best || group.pc < best->pc) best = &group;
   }
   if (best || !any_ready) return best;
@@ -136,6 +136,7 @@ void Machine::run_to_end() {
     if (!run_scheduled() && !quiesce()) break;
     if (accesses.is_full()) collect_garbage();
   }
+  std::uint64_t noticed = happened, quiet = 0;
   while (!stopped && !options.schedule) {
     WarpState* warp = next_warp();
     if (!warp) {
@@ -143,8 +144,9 @@ void Machine::run_to_end() {
       break;
     }
     ++now;
-    constexpr std::uint64_t patience = 256;  // turns after which polling alone does not keep the asynchronous ones back
-    if (!background.empty() && now % patience == 0 && everybody_polls()) complete_background();
+    constexpr std::uint64_t patience = 256;  // turns in which nobody did anything that others can notice: nobody gets on without the asynchronous ones
+    if (happened != noticed) noticed = happened, quiet = 0;
+    if (!background.empty() && ++quiet % patience == 0) complete_background();
     run_warp(*warp);
     if (accesses.is_full()) collect_garbage();
   }
@@ -349,7 +351,8 @@ void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_
   if (!in_tile[at] && row.moves_data && !group.retrying) log_issue(warp, at, lanes);
   if (!group.retrying && (lanes != warp.live || row.choice == Choice::leader)) note_lanes(warp, at, group, lanes, group.number);
   happened += open_facts.affects[at];
-  if (!open_facts.asks[at]) group.asked = ~std::uint64_t{0};  // it does something beside asking
+  if (open_facts.affects[at]) group.asked = ~std::uint64_t{0};
+  group.counts = open_facts.loops[at] && (group.counts || !open_facts.asks[at]);
   executed[at] = 1;
   Dispatched result = dispatch(context, step);
   LaneGroup& now_group = warp.groups[index];  // executors change states, never the list of groups

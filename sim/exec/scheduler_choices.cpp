@@ -86,8 +86,12 @@ bool Machine::run_scheduled() {
       for (std::size_t i = 0; i < warp.groups.size(); ++i) {
         const LaneGroup& group = warp.groups[i];
         if (group.state != LaneGroup::State::ready || !is_held(warp, group) || waits_for_election(warp, group)) continue;
-        if (!learns_nothing(group)) options_now.push_back({&warp, i});
-        else if (!spinning) spinning = &warp, spinning_group = i;
+        if (!learns_nothing(group)) {
+          options_now.push_back({&warp, i});
+          continue;
+        }
+        if (group.counts) note_choice(Open::repeats, group.pc, ref(group.pc, warp, group.lanes));
+        if (!spinning || group.counts) spinning = &warp, spinning_group = i;
       }
     }
   }
@@ -105,8 +109,9 @@ bool Machine::run_scheduled() {
   }
   if (options_now.empty()) {
     if (!spinning) return went;
-    if (background.empty()) stop_at_limit(*spinning, spinning->groups[spinning_group]);
-    else complete_background();
+    if (!background.empty()) complete_background();
+    else if (spinning->groups[spinning_group].counts) go_on(*spinning, spinning_group);
+    else stop_at_limit(*spinning, spinning->groups[spinning_group]);
     return true;
   }
   const Option next = options_now[decide(options_now.size())];

@@ -246,3 +246,43 @@ TEST_CASE("Tokens that are none, or belong elsewhere, are refused") {
   options.schedule = sim::Schedule{sim::run(open_one, {}).branches, {7}};
   CHECK_THROWS_AS(sim::run(open_one, options), InputError);
 }
+
+TEST_CASE("Loops that ask wait for those who can get on") {
+  const std::set<std::string> silent{""};
+  sim::Exploration done;
+  // A whole warp asks, and an elected lane answers: each side asks the other's barrier.
+  const std::string both = R"(@warp 0 lane 0 mbarrier.init bar=bar[1] count=1 barrier.sync
+    @warp 0 lane 0 while R.r[0] == 0 { @warp 0 lane 0 mbarrier.try_wait bar=bar[1] parity=1 poll=R.r[0] }
+    @warp 0 lane 0 mbarrier.arrive bar=bar[0]
+    @warp 1 while R.r[0] == 0 { @warp 1 mbarrier.try_wait bar=bar[0] parity=0 poll=R.r[0] }
+    @warp 1 elect mbarrier.arrive bar=bar[1])";
+  CHECK(explored(with_bar(both), &done) == silent);
+  CHECK(done.complete);
+  // The loop counts how often it has asked: that is open, but keeps nobody else back.
+  const std::string counted = R"(@warp 0 lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=128
+    @warp 0 lane 0 cp.async.bulk dst=S[0:32] src=B[0:32] bar=bar[0]
+    @warp 1 while R.r[0] == 0 { @warp 1 add.s32 dst=R.r[1] a=R.r[1] b=1 p: @warp 1 mbarrier.test_wait bar=bar[0] parity=0 poll=R.r[0] })";
+  CHECK(explored(with_bar(counted), &done) == silent);
+  CHECK_FALSE(done.complete);
+  // It ends by itself where the answer never comes.
+  const std::string impatient = "@warp 1 while (R.r[0] == 0) & (R.r[1] < 5) { @warp 1 add.s32 dst=R.r[1] a=R.r[1] b=1 @warp 1 mbarrier.test_wait bar=bar[0] parity=0 poll=R.r[0] }";
+  CHECK(explored(with_bar(impatient + " @warp 0 lane 0 mbarrier.arrive bar=bar[0]"), &done) == silent);
+}
+
+TEST_CASE("A thread that spins on a flag does not keep a copy back") {
+  // Warp 0 waits for the copy, then sets the flag that all lanes of warp 1 ask for.
+  const std::string text = with_bar(R"(@warp 0 lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=128
+    @warp 0 lane 0 cp.async.bulk dst=S[0:32] src=B[0:32] bar=bar[0]
+    @warp 0 lane 0 mbarrier.try_wait bar=bar[0] parity=0
+    s: @warp 0 lane 0 st dst=F[0] src=R.r[2] bytes=4 sem=release
+    @warp 1 while R.r[0] == 0 { l: @warp 1 ld dst=R.r[0] src=F[0] bytes=4 sem=acquire }
+    @warp 1 ld dst=R.r[3] src=S[lane] bytes=4)");
+  for (const sim::Policy policy : {sim::Policy::late, sim::Policy::early, sim::Policy::random, sim::Policy::adversarial}) {
+    sim::Options options;
+    options.policy = policy;
+    options.max_steps = 5000;
+    const sim::Outcome outcome = simulate(text, options);
+    CHECK(findings(outcome) == "");
+    CHECK(open(outcome) == "s/l");
+  }
+}
