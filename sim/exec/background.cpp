@@ -24,6 +24,39 @@ bool is_signal(const Access& access) { return !is_tensor_core(access.kind); }
 void Machine::start(Background operation) {
   background.push_back(std::move(operation));
   if (options.policy == Policy::early && !(options.schedule && is_point(accesses[background.back().record].step))) apply_background(background.size() - 1);
+  if (options.policy == Policy::adversarial) show_progress();
+}
+
+bool Machine::runs_first(const Access& x, const Access& y) const {
+  const bool adverse = options.policy == Policy::adversarial && !options.profile.on(Switch::tensor_issue_order);
+  return is_pipelined_pair(x, y) || (same_queue(x, y) && (!adverse || is_signal(y)));
+}
+
+bool Machine::is_under_way(std::size_t index) const {
+  for (std::size_t i = 0; i < index; ++i)
+    if (runs_first(accesses[background[i].record], accesses[background[index].record])) return false;
+  return true;
+}
+
+// What is under way has come half the way: who looks now sees the old, the new, and neither.
+void Machine::show_progress() {
+  for (std::size_t i = 0; i < background.size(); ++i) {
+    Background& operation = background[i];
+    if (!operation.progress || operation.shown || !is_under_way(i)) continue;
+    operation.shown = true;
+    operation.progress(*this, {});
+  }
+}
+
+void Machine::show_random_progress() {
+  const std::size_t index = random() % background.size();
+  const Background& operation = background[index];
+  if (!operation.progress || !is_under_way(index)) return;
+  const auto fraction = [&] { return static_cast<double>(random() % 17) / 16; };
+  Progress progress;
+  progress.columns = fraction();
+  progress.steps = fraction();
+  operation.progress(*this, progress);
 }
 
 void Machine::complete_background() {
@@ -47,9 +80,6 @@ std::size_t Machine::most_adverse() const {
 void Machine::complete_background(std::size_t index) {
   const std::uint32_t record = background[index].record;
   const bool adverse = options.policy == Policy::adversarial && !options.profile.on(Switch::tensor_issue_order);
-  const auto runs_first = [&](const Access& x, const Access& y) {  // x was issued before y
-    return is_pipelined_pair(x, y) || (same_queue(x, y) && (!adverse || is_signal(y)));
-  };
   for (;;) {
     std::size_t at = 0;
     while (background[at].record != record) ++at;
@@ -77,6 +107,7 @@ void Machine::apply_background(std::size_t index) {
   if (operation.mark) tracer->begin_completion(operation.mark);
   operation.complete(*this);
   if (operation.mark) tracer->end();
+  if (options.policy == Policy::adversarial) show_progress();
 }
 
 }  // namespace tmemsim::sim

@@ -32,6 +32,12 @@ namespace tmemsim::sim {
 struct Machine;
 struct WarpState;
 
+// How far an mma has come that is under way, as fractions: the first columns of D are done, the others have had the first steps
+// of K. Nothing says which part of a result appears first.
+struct Progress {
+  double columns = 0.5, steps = 0.5;
+};
+
 // One asynchronous operation between issue and effect.
 struct Flight {
   Async agent = Async::none;
@@ -40,12 +46,15 @@ struct Flight {
   std::function<void(Machine&, WarpState&)> complete;  // applies the effect; touches only what the issue declared
   bool done = false;
   MarkPtr mark = {};                              // of its issue in the event stream, when somebody observes
+  std::function<void(Machine&, const Progress&)> progress = {};  // of an mma: shows a part of the effect; may be called often, or never
 };
 
 struct Background {
   std::uint32_t record = 0;
   std::function<void(Machine&)> complete;
   MarkPtr mark = {};                              // as above
+  std::function<void(Machine&, const Progress&)> progress = {};
+  bool shown = false;                             // some progress, by policy adversarial
 };
 
 // Lanes of a warp that stand at the same step.
@@ -244,6 +253,7 @@ struct Machine {
   std::deque<Background> background;
   void start(Background operation);
   void complete_background();            // the next one of the policy
+  void show_random_progress();           // of one that is under way
   void complete_background(std::size_t index);          // one, after those of its thread that the tensor core runs before it
   void complete_bulk(const WarpState& warp, std::uint32_t lanes, std::uint32_t count);  // the first copies of a thread
   std::deque<TensorOperation> tensor_operations;  // the last ones, in issue order
@@ -349,6 +359,9 @@ struct Machine {
   void stop_at_limit(WarpState& warp, const LaneGroup& group);
   void apply_background(std::size_t index);
   std::size_t most_adverse() const;
+  bool runs_first(const Access& x, const Access& y) const;  // x, which was issued before y
+  bool is_under_way(std::size_t index) const;               // nothing in the background runs first
+  void show_progress();
   // Under a schedule: the group stands at a point where the order is open.
   bool is_held(const WarpState& warp, const LaneGroup& group);
   bool learns_nothing(const LaneGroup& group) const;

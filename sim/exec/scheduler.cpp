@@ -178,7 +178,10 @@ void Machine::stop_at_limit(WarpState& warp, const LaneGroup& group) {
 
 void Machine::run_warp(WarpState& warp) {
   if (options.policy == Policy::random && !warp.flights.empty()) complete_random(warp);
-  if (options.policy == Policy::random && !options.schedule && !background.empty() && random() % 8 == 0) complete_background();
+  if (options.policy == Policy::random && !options.schedule && !background.empty()) {
+    if (random() % 8 == 0) show_random_progress();
+    if (random() % 8 == 0) complete_background();
+  }
   for (std::size_t passed = 0; passed < control_steps_a_turn; ++passed) {
     LaneGroup* group = pick_group(warp);
     if (!group) return;
@@ -388,7 +391,8 @@ void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_
     context.event->text = waits_for(result.ran.reason);
   }
   if (result.flight && result.flight->agent != Async::ld && result.flight->agent != Async::st) {
-    start({result.flight->record, [&warp, apply = std::move(result.flight->complete)](Machine& machine) { apply(machine, warp); }, result.flight->mark});
+    start({result.flight->record, [&warp, apply = std::move(result.flight->complete)](Machine& machine) { apply(machine, warp); }, result.flight->mark,
+           std::move(result.flight->progress)});
   } else if (result.flight) {
     if (options.policy == Policy::early) complete_one(warp, *result.flight);
     else warp.flights.push_back(std::move(*result.flight));

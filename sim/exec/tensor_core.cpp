@@ -241,6 +241,108 @@ struct MmaShape {
   DataPath path = DataPath::d;
 };
 
+// What one mma does to values, from issue to completion.
+struct MmaWork {
+  Product product;                             // of one CTA
+  DataPath path = DataPath::d;
+  bool accumulate = false, a_in_tmem = false;
+  std::uint32_t d_column = 0, a_column = 0, lane_base = 0, high = 0;
+  std::shared_ptr<SharedMatrix> a, b;
+  std::vector<std::uint32_t> masks, ctas;
+  std::vector<std::vector<std::uint32_t>> d_before;  // by CTA: D ahead of it, once some of the result has been shown
+
+  void complete(Machine& machine) const { write(machine, product.n, product.k); }
+  void show(Machine& machine, const Progress& progress) {
+    for (std::size_t part = d_before.size(); part < ctas.size(); ++part) d_before.push_back(read_d(machine, part));
+    const auto part_of = [](double fraction, std::int64_t whole) { return static_cast<std::int64_t>(fraction * static_cast<double>(whole)); };
+    write(machine, part_of(progress.columns, product.n), part_of(progress.steps, product.k));
+  }
+
+ private:
+  using Elements = std::vector<std::uint32_t>;  // row-major
+
+  Tmem& cells(Machine& machine, std::size_t part) const { return machine.sms[machine.ctas[ctas[part]].sm].cells(); }
+  std::uint32_t lane_of(std::int64_t row, std::int64_t column) const { return cell_of(path, row, column, product.n).lane + lane_base; }
+  std::uint32_t& cell_at(Tmem& tmem, std::int64_t row, std::int64_t column) const {
+    return tmem.cell[d_column + cell_of(path, row, column, product.n).column][lane_of(row, column)];
+  }
+
+  Elements read_d(Machine& machine, std::size_t part) const {
+    Tmem& tmem = cells(machine, part);
+    const std::uint32_t element = product.d == Dtype::f16 ? 0xffffu : ~0u;
+    Elements d;
+    d.reserve(static_cast<std::size_t>(product.m * product.n));
+    for (std::int64_t row = 0; row < product.m; ++row)
+      for (std::int64_t column = 0; column < product.n; ++column) d.push_back(cell_at(tmem, row, column) & element);
+    return d;
+  }
+
+  Elements read_a(Machine& machine, std::size_t part) const {
+    const Cta& cta = machine.ctas[ctas[part]];
+    Tmem& tmem = cells(machine, part);
+    const std::int64_t bytes = bits(product.a) / 8;
+    Elements elements;
+    elements.reserve(static_cast<std::size_t>(product.m * product.k));
+    for (std::int64_t row = 0; row < product.m; ++row) {
+      for (std::int64_t k = 0; k < product.k; ++k) {
+        if (!a_in_tmem) {
+          elements.push_back(read_element(cta.shared.data(), a->byte[static_cast<std::size_t>(row * product.k + k)], bytes));
+          continue;
+        }
+        const auto bit = static_cast<std::uint32_t>(k * bytes * 8);
+        elements.push_back(static_cast<std::uint32_t>(std::uint64_t{tmem.cell[a_column + bit / 32][lane_of(row, 0)]} >> (bit % 32)) &
+                           (bytes == 4 ? ~0u : (1u << (8 * bytes)) - 1));
+      }
+    }
+    return elements;
+  }
+
+  Elements read_b(Machine& machine) const {  // the columns of all CTAs
+    Elements elements;
+    elements.reserve(static_cast<std::size_t>(product.n * product.k));
+    for (std::uint32_t index : ctas)
+      for (std::int64_t byte : b->byte) elements.push_back(read_element(machine.ctas[index].shared.data(), byte, bits(product.b) / 8));
+    return elements;
+  }
+
+  static Elements first_steps(const Elements& of, std::int64_t rows, std::int64_t k, std::int64_t steps) {
+    Elements elements;
+    for (std::int64_t row = 0; row < rows; ++row) elements.insert(elements.end(), of.begin() + row * k, of.begin() + row * k + steps);
+    return elements;
+  }
+
+  // The first `columns` of D are done, the others have had `steps` of K.
+  void write(Machine& machine, std::int64_t columns, std::int64_t steps) const {
+    const Elements b_elements = read_b(machine);
+    for (std::size_t part = 0; part < ctas.size(); ++part) {
+      const Elements a_elements = read_a(machine, part);
+      const Elements d = d_before.empty() ? read_d(machine, part) : d_before[part];
+      if (columns > 0) {
+        Elements done = d;
+        multiply(product, a_elements, b_elements, accumulate, done);
+        put(machine, part, done, 0, columns);
+      }
+      if (columns == product.n || steps == 0) continue;
+      Product partial = product;
+      partial.k = steps;
+      Elements begun = d;
+      multiply(partial, first_steps(a_elements, product.m, product.k, steps), first_steps(b_elements, product.n, product.k, steps), accumulate, begun);
+      put(machine, part, begun, columns, product.n);
+    }
+  }
+
+  void put(Machine& machine, std::size_t part, const Elements& d, std::int64_t first, std::int64_t end) const {
+    Tmem& tmem = cells(machine, part);
+    for (std::int64_t row = 0; row < product.m; ++row) {
+      for (std::int64_t column = first; column < end; ++column) {
+        const std::uint32_t lane = lane_of(row, column);
+        if (masks[4 * part + lane / 32] >> (lane % 32) & 1u) continue;
+        cell_at(tmem, row, column) = d[static_cast<std::size_t>(row * product.n + column)] | (product.d == Dtype::f16 ? high : 0);
+      }
+    }
+  }
+};
+
 class Mma {
  public:
   Mma(const TcgenMma& op, Warp& warp)
@@ -473,17 +575,7 @@ class Mma {
   }
 
   Flight flight(const std::vector<Cta*>& parts) {
-    Flight flight{Async::mma, record_, 0, {}, false};
-    struct Work {
-      Product product;
-      DataPath path;
-      bool accumulate, a_in_tmem;
-      std::uint32_t d_column, a_column, lane_base, high;
-      std::shared_ptr<SharedMatrix> a, b;
-      std::vector<std::uint32_t> masks, ctas;
-      std::int64_t rows, columns_of_b;  // of one CTA
-    };
-    auto work = std::make_shared<Work>();
+    auto work = std::make_shared<MmaWork>();
     work->product = {shape_.m / op_.cta_group, shape_.n, shape_.k, a_.dtype, b_.dtype, d_.dtype};
     work->path = shape_.path;
     work->accumulate = accumulate_;
@@ -496,47 +588,9 @@ class Mma {
     work->b = b_matrix_;
     work->masks = masks_;
     for (const Cta* part : parts) work->ctas.push_back(part->index);
-    work->rows = shape_.m / op_.cta_group;
-    work->columns_of_b = shape_.n / op_.cta_group;
-    flight.complete = [work](Machine& machine, WarpState&) {
-      const Product& product = work->product;
-      const std::int64_t a_bytes = bits(product.a) / 8, b_bytes = bits(product.b) / 8;
-      std::vector<std::uint32_t> b;
-      b.reserve(static_cast<std::size_t>(product.n * product.k));
-      for (std::uint32_t index : work->ctas)
-        for (std::int64_t byte : work->b->byte) b.push_back(read_element(machine.ctas[index].shared.data(), byte, b_bytes));
-      for (std::size_t part = 0; part < work->ctas.size(); ++part) {
-        const Cta& cta = machine.ctas[work->ctas[part]];
-        Tmem& tmem = machine.sms[cta.sm].cells();
-        const auto cell_at = [&](std::int64_t row, std::int64_t column) -> std::uint32_t& {
-          const TmemMatrix::Cell cell = cell_of(work->path, row, column, product.n);
-          return tmem.cell[work->d_column + cell.column][cell.lane + work->lane_base];
-        };
-        std::vector<std::uint32_t> a, d(static_cast<std::size_t>(product.m * product.n));
-        for (std::int64_t row = 0; row < product.m; ++row) {
-          for (std::int64_t k = 0; k < product.k; ++k) {
-            if (!work->a_in_tmem) {
-              a.push_back(read_element(cta.shared.data(), work->a->byte[static_cast<std::size_t>(row * product.k + k)], a_bytes));
-              continue;
-            }
-            const auto bit = static_cast<std::uint32_t>(k * a_bytes * 8);
-            const std::uint32_t lane = cell_of(work->path, row, 0, product.n).lane + work->lane_base;
-            a.push_back(static_cast<std::uint32_t>(std::uint64_t{tmem.cell[work->a_column + bit / 32][lane]} >> (bit % 32)) & (a_bytes == 4 ? ~0u : (1u << (8 * a_bytes)) - 1));
-          }
-        }
-        const std::uint32_t element = product.d == Dtype::f16 ? 0xffffu : ~0u;
-        for (std::int64_t row = 0; row < product.m; ++row)
-          for (std::int64_t i = 0; i < product.n; ++i) d[static_cast<std::size_t>(row * product.n + i)] = cell_at(row, i) & element;
-        multiply(product, a, b, work->accumulate, d);
-        for (std::int64_t row = 0; row < product.m; ++row) {
-          for (std::int64_t i = 0; i < product.n; ++i) {
-            const std::uint32_t lane = cell_of(work->path, row, i, product.n).lane + work->lane_base;
-            if (work->masks[4 * part + lane / 32] >> (lane % 32) & 1u) continue;
-            cell_at(row, i) = d[static_cast<std::size_t>(row * product.n + i)] | (product.d == Dtype::f16 ? work->high : 0);
-          }
-        }
-      }
-    };
+    Flight flight{Async::mma, record_, 0, {}, false};
+    flight.complete = [work](Machine& machine, WarpState&) { work->complete(machine); };
+    flight.progress = [work](Machine& machine, const Progress& progress) { work->show(machine, progress); };
     return flight;
   }
 
