@@ -34,6 +34,8 @@ struct Access {
   std::uint32_t issue_agent = 0;    // mma, cp, shift: counter of what has been issued
   std::uint32_t accumulator = 0;    // mma: address of D
   std::uint32_t form = 0;           // mma: M << 16 | N; cp: its shape. Equal forms and accumulators are pipelined
+  std::uint32_t unread_rows = 0;    // ld: registers that not all lanes have read yet
+  std::uint32_t consumed = 0;       // ld: the instruction of its warp that read the last of its registers; 0: none so far
   AccessKind kind = AccessKind::order;
   bool collective = false;          // made by the warp as one: whoever of its lanes signals afterwards publishes it
   bool updates = false;             // tensor memory: reads what it writes

@@ -36,6 +36,14 @@ std::string_view what_happens(Verdict verdict, bool ordered) {
   }
 }
 
+// A load that those who signalled had read all registers of: perhaps only a warning.
+void excuse_consumed(const Warp& warp, const Access& x, Candidate& found) {
+  const Severity severity = warp.machine.options.profile.severity(Switch::consumed_load);
+  if (severity == Severity::none || !warp.consumed_before(x)) return;
+  found.severity = severity;
+  found.decided_by = Switch::consumed_load;
+}
+
 // One access against the shadow.
 class Checker {
  public:
@@ -207,6 +215,8 @@ class Checker {
       } else if (in_issue_order(x)) {
         found.severity = Severity::warning;
         found.decided_by = Switch::tensor_issue_order;
+      } else if (found.verdict == Verdict::war_ld && !y_first) {
+        excuse_consumed(warp_, x, found);
       }
     }
     if (y_first) {
@@ -270,6 +280,7 @@ void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation) {
       Candidate found = warp.candidate(x.cta == warp.cta.index ? Verdict::dealloc_live : Verdict::peer_lifecycle, fmt::format("columns are freed while an access that has {} them may not be complete",
                                                                           doing(x_writes)), x_record);
       found.conflicts.push_back({{warp.describe(), true, true}, {x, !x_writes || x.updates, x_writes}, {}});
+      if (found.verdict == Verdict::dealloc_live) excuse_consumed(warp, x, found);
       found.where.space = "tmem";
       found.where.sm = cta.sm;
       found.where.cta = cta.index;

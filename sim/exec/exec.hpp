@@ -127,6 +127,9 @@ class Warp {
   bool complete_before(Sight which, const Access& x) const;
   // The same for each of the lanes.
   bool complete_for(Sight which, const Access& x, std::uint32_t of_lanes) const;
+  // Whether all registers of a load have been read by instructions that came before this one. They have waited for their values,
+  // although nothing says that the load as a whole is complete (switch consumed-load).
+  bool consumed_before(const Access& x) const;
   // Whether the tensor core runs x before y, an operation of this warp: one of the pipelined pairs, and this
   // warp knows that x has been issued.
   bool piped_before(Sight which, const Access& x, const Access& y) const;
@@ -144,6 +147,7 @@ class Warp {
 
  private:
   void split_views(std::uint32_t of_lanes);
+  void note_consumed(RowState& row, std::uint32_t of_lanes);
   void report_object_access(const ByteSpan& span, std::uint32_t lane, int bytes);
   void report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touch touch, std::uint32_t record, std::uint32_t x_record,
                    std::uint32_t x_lanes, bool x_writes);

@@ -407,7 +407,9 @@ Flight issue(const TcgenLd& op, Warp& warp) {
     }
     state.pending = number;
     state.pending_record = record;
+    state.unread = warp.lanes;
   }
+  warp.machine.accesses.at(record).unread_rows = static_cast<std::uint32_t>(rows.rows.size());
   Flight flight{Async::ld, record, number, {}, false};
   if (!checked.in_range) {
     flight.complete = [](Machine&, WarpState&) {};

@@ -149,6 +149,7 @@ void Warp::read_row(std::uint32_t row, std::uint32_t of_lanes) {
   RowState& known = state.registers.state(row);
   if ((of_lanes & ~known.written) != 0 && known.undefined_since != 0) undefined_since_ = known.undefined_since;
   if (known.pending <= state.ld_waited) return;
+  note_consumed(known, of_lanes);
   const Severity severity = machine.options.profile.severity(Switch::reg_before_wait);
   if ((of_lanes & ~known.bad) != 0 && severity != Severity::none) {
     Candidate found = candidate(Verdict::read_before_wait,
@@ -163,14 +164,27 @@ void Warp::read_row(std::uint32_t row, std::uint32_t of_lanes) {
     std::uint32_t* words = state.registers.row(row);
     for_each_lane(of_lanes, [&](std::uint32_t lane) { words[lane] = register_poison; });
   } else {
-    machine.complete(state, Async::ld, known.pending);  // the hardware honours a true register dependency (9.7.16.6.4.5)
+    for (Flight& flight : state.flights)  // the hardware honours a true register dependency (9.7.16.6.4.5)
+      if (flight.agent == Async::ld && flight.number == known.pending) machine.complete_one(state, flight);
+    std::erase_if(state.flights, [](const Flight& flight) { return flight.done; });
   }
+}
+
+void Warp::note_consumed(RowState& row, std::uint32_t of_lanes) {
+  if ((row.unread & of_lanes) == 0) return;
+  row.unread &= ~of_lanes;
+  if (row.unread != 0) return;
+  Access& load = machine.accesses.at(row.pending_record);
+  if (--load.unread_rows == 0) load.consumed = number;
 }
 
 void Warp::write_row(std::uint32_t row, std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad) {
   if (event) note_register(event->writes, state.cta, state.warp, row, of_lanes);
   RowState& known = state.registers.state(row);
-  if (known.pending > state.ld_waited) {
+  const bool has_read = (known.unread & of_lanes) == 0 && machine.options.profile.severity(Switch::reg_before_wait) != Severity::error;
+  if (known.pending > state.ld_waited && has_read) {  // the early read, which is allowed here, has waited for the value
+    if (of_lanes == state.live) known.pending = 0;
+  } else if (known.pending > state.ld_waited) {
     Candidate found = candidate(Verdict::read_before_wait,
                                 fmt::format("register row {} is overwritten before tcgen05.wait::ld", row), known.pending_record);
     found.severity = Severity::error;  // the ISA allows the early read, never the overwrite
@@ -422,6 +436,16 @@ bool Warp::complete_before(Sight which, const Access& x) const {
   for (const ViewGroup& group : state.views)
     if ((group.lanes & lanes) && is_complete(sight(group.views, which), x, machine.tensor_operations, machine.tensor_operations.size())) return true;
   return false;
+}
+
+bool Warp::consumed_before(const Access& x) const {
+  if (x.kind != AccessKind::ld || x.consumed == 0) return false;
+  if (x.cta == state.cta && x.warp == state.warp) return true;
+  return std::any_of(state.views.begin(), state.views.end(), [&](const ViewGroup& group) {
+    bool seen = false;
+    if (group.lanes & lanes) for_each_lane(x.lanes, [&](std::uint32_t lane) { seen = seen || group.views.any.order(x.cta, x.warp, lane) >= x.consumed; });
+    return seen;
+  });
 }
 
 bool Warp::complete_for(Sight which, const Access& x, std::uint32_t of_lanes) const {

@@ -15,6 +15,7 @@ struct RowState {
   std::uint32_t bad = 0;             // lanes about whose value a finding has been made
   std::uint32_t pending = 0;         // number of the last tcgen05.ld into the row (agent ld of the warp); 0: none
   std::uint32_t pending_record = 0;  // its access record
+  std::uint32_t unread = 0;          // lanes that have not read what it loads
   std::uint32_t undefined_since = 0; // origin of the undefined lanes (Machine::origins); 0: never written
 };
 
