@@ -15,6 +15,7 @@ namespace tmemsim::sim {
 using AccessId = std::uint32_t;
 
 inline constexpr std::uint16_t no_buffer = 0xffff;
+inline constexpr std::size_t most_readers = 64;   // kept of one place; whoever writes against more of them is found by these
 inline constexpr std::size_t recorded_loops = 6;  // values of the outermost loops around a statement that a record keeps
 
 // What completes the access: program order, wait::ld, wait::st, a commit that has been waited for, a barrier or bulk group.

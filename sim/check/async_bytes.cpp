@@ -9,8 +9,6 @@
 namespace tmemsim::sim {
 namespace {
 
-constexpr std::size_t most_readers = 64;  // kept of one word
-
 class AsyncChecker {
  public:
   AsyncChecker(Warp& warp, const AsyncBytes& where, Warp::Touch touch, std::uint32_t record)
@@ -169,20 +167,12 @@ class AsyncChecker {
   }
 
   AccessId with_me(AccessId past) {
-    const AccessId me = AccessTable::whole(record_);
-    if (past == 0) return me;
-    AccessTable::Readers readers = table_.readers(past);
     const Access& y = table_[record_];
-    std::erase_if(readers, [&](const AccessTable::Reader& reader) {
+    return warp_.add_reader(past, record_, [&](const AccessTable::Reader& reader) {
       const Access& x = table_[reader.record];
-      if (reader.record == record_) return true;
       if (is_async(x)) return (x.agent_cta == y.agent_cta && x.agent == y.agent && x.buffer == y.buffer) || is_complete(x);
       return warp_.happened_before(Sight::generic, reader.record, reader.lanes, warp_.lanes, false);
     });
-    if (readers.empty()) return me;
-    if (readers.size() < most_readers) readers.push_back({record_, y.lanes});
-    else warp_.machine.note_choice(Machine::Open::bound, y.step, warp_.machine.ref(record_));
-    return table_.intern(readers);
   }
 
   Warp& warp_;

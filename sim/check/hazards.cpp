@@ -236,18 +236,12 @@ class Checker {
 
   // Readers that a later write has to wait for: those before me that I know to be complete need not be kept.
   AccessId with_me(AccessId past) {
-    const AccessId me = AccessTable::whole(record_);
-    if (past == 0) return me;
-    AccessTable::Readers readers = table_.readers(past);
     const Access& y = table_[record_];
-    std::erase_if(readers, [&](const AccessTable::Reader& reader) {
+    return warp_.add_reader(past, record_, [&](const AccessTable::Reader& reader) {
       const Access& x = table_[reader.record];
       const bool same_agent = x.cta == y.cta && x.warp == y.warp && x.kind == y.kind && x.agent == y.agent;  // waits cover a prefix
-      return reader.record == record_ || (same_agent && x.buffer == y.buffer) || warp_.complete_before(Sight::tensor, x);
+      return (same_agent && x.buffer == y.buffer) || warp_.complete_before(Sight::tensor, x);
     });
-    if (readers.empty()) return me;
-    readers.push_back({record_, y.lanes});
-    return table_.intern(readers);
   }
 
   Warp& warp_;

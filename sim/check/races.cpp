@@ -10,8 +10,6 @@
 namespace tmemsim::sim {
 namespace {
 
-constexpr std::size_t most_readers = 64;  // kept of one word; whoever writes against more of them is found by these
-
 bool all_bad(const ByteSpan& span, std::uint32_t lane, int bytes) {
   const std::uint8_t* flags = span.memory->flags() + span.first[lane];
   return std::all_of(flags, flags + bytes, [](std::uint8_t flag) { return (flag & ByteMemory::bad) != 0; });

@@ -110,6 +110,10 @@ class Warp {
   // Notes the accesses in the shadow and reports races. Returns the lanes whose bytes are known bad.
   std::uint32_t touch(const ByteSpan& span, int bytes, Touch touch, std::uint32_t record);
 
+  // The readers of a place with the access `record` as one more. Those of the past need not be kept of which is_settled(reader) says
+  // that a later write follows them when it follows this access.
+  template <class Settled> AccessId add_reader(AccessId past, std::uint32_t record, Settled&& is_settled);
+
   // ---- order and findings ----
   std::uint32_t record(std::uint16_t buffer);                   // of this instance as a synchronous access to the buffer
   Access describe() const;                                      // this instance: step, CTA, warp, lanes, number, loop values
@@ -154,6 +158,17 @@ class Warp {
   std::array<std::uint32_t, 4> records_{};  // one a buffer; few operations touch more than two
   std::uint32_t undefined_since_ = 0;       // of the registers read so far: RowState::undefined_since
 };
+
+template <class Settled> AccessId Warp::add_reader(AccessId past, std::uint32_t record, Settled&& is_settled) {
+  const AccessId me = AccessTable::whole(record);
+  if (past == 0) return me;
+  AccessTable::Readers readers = machine.accesses.readers(past);
+  std::erase_if(readers, [&](const AccessTable::Reader& reader) { return reader.record == record || is_settled(reader); });
+  if (readers.empty()) return me;
+  if (readers.size() < most_readers) readers.push_back({record, machine.accesses[record].lanes});
+  else machine.note_choice(Machine::Open::bound, step, machine.ref(record));
+  return machine.accesses.intern(readers);
+}
 
 template <class Op> Ran execute(const Op&, Warp&) = delete;
 template <class Op> Flight issue(const Op&, Warp&) = delete;

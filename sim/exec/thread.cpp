@@ -14,6 +14,12 @@ template <class Visit> void for_each_lane(std::uint32_t lanes, Visit&& visit) {
   for (; lanes != 0; lanes &= lanes - 1) visit(static_cast<std::uint32_t>(std::countr_zero(lanes)));
 }
 
+// The registers of a load or store of `bytes` bytes, one a word of memory: calls visit(row, first byte, bytes).
+template <class Visit> void for_each_word(const RowsPlan& registers, int bytes, Visit&& visit) {
+  for (std::size_t i = 0; i < registers.rows.size() && 4 * static_cast<int>(i) < bytes; ++i)
+    visit(registers.rows[i], 4 * static_cast<std::int64_t>(i), std::min(4, bytes));
+}
+
 std::uint32_t memory_record(Warp& warp, const MemPlan& mem, Sem sem) {
   const std::uint32_t record = warp.record(mem.buffer);
   if (sem != Sem::weak) warp.machine.accesses.at(record).strong = true;
@@ -85,15 +91,12 @@ Ran execute(const Load& op, Warp& warp) {
   const ByteSpan span = warp.locate(mem, op.bytes, op.rank);
   const std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::read, memory_record(warp, mem, op.sem));
   take_over_flags(warp, span, op.sem);
-  const int words = (op.bytes + 3) / 4;
-  for (int i = 0; i < words && i < static_cast<int>(dst.rows.size()); ++i) {
-    const std::uint32_t row = dst.rows[static_cast<std::size_t>(i)];
-    const int count = std::min<int>(4, op.bytes);
+  for_each_word(dst, op.bytes, [&](std::uint32_t row, std::int64_t offset, int count) {
     std::uint32_t undefined = 0, bad = raced | (warp.lanes & ~span.lanes);
     std::uint32_t* values = warp.state.registers.row(row);
     const RowState before = warp.state.registers.state(row);
     for_each_lane(span.lanes, [&](std::uint32_t lane) {
-      const std::int64_t first = span.first[lane] + 4 * i;
+      const std::int64_t first = span.first[lane] + offset;
       const Known known = known_of(*span.memory, first, count);
       if (!known.defined) {
         undefined |= 1u << lane;
@@ -106,11 +109,11 @@ Ran execute(const Load& op, Warp& warp) {
     if (op.reg_byte) keep_other_bytes(warp, row, before, *op.reg_byte, op.bytes);
     for_each_lane(span.lanes, [&](std::uint32_t lane) {
       std::uint32_t value = op.reg_byte ? values[lane] : 0;
-      std::memcpy(reinterpret_cast<std::uint8_t*>(&value) + op.reg_byte.value_or(0), span.memory->data() + span.first[lane] + 4 * i,
+      std::memcpy(reinterpret_cast<std::uint8_t*>(&value) + op.reg_byte.value_or(0), span.memory->data() + span.first[lane] + offset,
                   static_cast<std::size_t>(count));
       values[lane] = value;
     });
-  }
+  });
   return Ran::finished();
 }
 
@@ -159,28 +162,26 @@ Ran execute(const Store& op, Warp& warp) {
   const MemPlan& mem = warp.plan(op.dst);
   const RowsPlan& src = warp.plan(op.src);
   const ByteSpan span = warp.locate(mem, op.bytes, op.rank);
+  for_each_word(src, op.bytes, [&](std::uint32_t row, std::int64_t, int) { warp.read_row(row, span.lanes); });
   std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::write, memory_record(warp, mem, op.sem));
   raced |= check_own_lanes(warp, op, span, src);
   note_flag_stores(warp, span, op.sem);
-  const int words = (op.bytes + 3) / 4;
-  for (int i = 0; i < words && i < static_cast<int>(src.rows.size()); ++i) {
-    const std::uint32_t row = src.rows[static_cast<std::size_t>(i)];
-    warp.read_row(row, span.lanes);
+  for_each_word(src, op.bytes, [&](std::uint32_t row, std::int64_t offset, int count) {
     const RowState known = warp.state.registers.state(row);
-    const int count = std::min<int>(4, op.bytes);
+    if ((span.lanes & ~known.written) != 0) warp.note_origin(known.undefined_since);
     const std::uint32_t written = written_bytes(known, op.reg_byte.value_or(0), count);
     std::uint32_t bad = known.bad | raced;
     if (!span.shared) bad = warp.use_value(span.lanes, ~written, bad, fmt::format("what is stored to {}", warp.machine.kernel.buffers[mem.buffer].name));
     const std::uint32_t* values = warp.state.registers.row(row);
     for_each_lane(span.lanes, [&](std::uint32_t lane) {
-      const std::int64_t first = span.first[lane] + 4 * i;
+      const std::int64_t first = span.first[lane] + offset;
       std::memcpy(span.memory->data() + first, reinterpret_cast<const std::uint8_t*>(&values[lane]) + op.reg_byte.value_or(0),
                   static_cast<std::size_t>(count));
       const std::uint8_t flag = (written >> lane & 1u ? ByteMemory::defined : 0) | (bad >> lane & 1u ? ByteMemory::bad : 0);
       std::memset(span.memory->flags() + first, flag, static_cast<std::size_t>(count));
       if (!(written >> lane & 1u) && known.undefined_since != 0) span.memory->set_origin(static_cast<std::size_t>(first), known.undefined_since);
     });
-  }
+  });
   return Ran::finished();
 }
 
