@@ -33,6 +33,7 @@ class AsyncChecker {
     where_.memory->for_each_access(static_cast<std::size_t>(first), static_cast<std::size_t>(count), [&](WordAccess& past) {
       if (told) {
         fine = false;
+        note_open(past);
       } else {
         const bool readers_fine = !writes_ || past.reader == 0 || check_all(past.reader, false, first);
         // Who overwrites what may still be read, although it was written long before, misses the order with the readers alone.
@@ -69,6 +70,13 @@ class AsyncChecker {
       return true;
     };
     return known(past.writer) && known(past.reader);
+  }
+
+  // Who comes first is open although nothing is told again.
+  void note_open(const WordAccess& past) {
+    for (AccessId id : {past.writer, writes_ ? past.reader : AccessId{0}})
+      for (const AccessTable::Reader& x : table_.readers(id))
+        if (x.record != record_ && !warp_.happened_before(Sight::any, x.record, x.lanes, warp_.lanes, false)) warp_.machine.note_unordered(record_, x.record);
   }
 
   // Accesses to the bytes of a valid barrier object as data are undefined.

@@ -154,7 +154,10 @@ class Checker {
   bool check_one(std::uint32_t x_record, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes, bool x_writes) {
     if (x_record == record_ || is_ordered(Sight::tensor, table_[x_record])) return true;
     CellState& state = tmem_.state[slab / 2][column];
-    if (x_writes && (state.bad & lanes) == lanes) return false;
+    if (x_writes && (state.bad & lanes) == lanes) {  // told before; who comes first is open all the same
+      if (!warp_.happened_before(Sight::any, x_record, table_[x_record].lanes, warp_.lanes, true)) warp_.machine.note_unordered(record_, x_record);
+      return false;
+    }
     conflict(x_record, x_writes, slab, column, lanes);
     state.bad |= lanes;
     return false;

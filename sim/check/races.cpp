@@ -120,6 +120,7 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
         return true;
       }
       if (!all_bad(span, lane, bytes)) report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes);
+      else if (!happened_before(Sight::any, x_record, x_lanes, lanes_of_y, y.collective)) machine.note_unordered(record, x_record);
       faulty = true;
       return false;
     };
