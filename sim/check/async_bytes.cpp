@@ -119,7 +119,9 @@ class AsyncChecker {
     const Access& x = table_[x_record];
     if (is_async(x)) {
       if (is_complete(x)) return true;
-      return report(x_record, x_lanes, x_writes, first, race_with(x_record, x_writes));
+      // A round over the one before: what the data is worth shows at its other uses.
+      const bool itself = x.step == table_[record_].step;
+      return report(x_record, x_lanes, x_writes, first, race_with(x_record, x_writes)) || itself;
     }
     if (x_writes && knows(Sight::async, x, x_lanes)) return true;
     const bool ordered = warp_.happened_before(Sight::generic, x_record, x_lanes, warp_.lanes, false);

@@ -16,11 +16,11 @@ struct Object {
   View handed_over;
 };
 
-std::vector<Object> objects_of(const Machine& machine) {
+std::vector<Object> objects_of(const Machine& machine, bool ever_valid) {
   std::vector<Object> objects;
   for (const Cta& cta : machine.ctas) {
     for (const auto& [offset, barrier] : cta.mbarriers) {
-      if (!barrier.ever_valid) continue;
+      if (barrier.ever_valid != ever_valid) continue;
       objects.push_back({{cta.index, offset}, &barrier, barrier.handed_over()});
     }
   }
@@ -66,15 +66,18 @@ bool is_ordered(Verdict verdict) { return verdict == Verdict::missing_fence || v
 
 class Attribution {
  public:
-  explicit Attribution(Machine& machine) : machine_(machine), objects_(objects_of(machine)) {}
+  explicit Attribution(Machine& machine) : machine_(machine), objects_(objects_of(machine, true)), never_made_(objects_of(machine, false)) {}
 
   void apply() {
     std::vector<Candidate> waits;
     for (Candidate& candidate : machine_.candidates.all()) {
       if (is_ordered(candidate.verdict)) continue;
       for (Conflict& conflict : candidate.conflicts) {
-        look_at(candidate, conflict, conflict.at, conflict.other);
-        look_at(candidate, conflict, conflict.other, conflict.at);
+        const bool at_waits = look_at(candidate, conflict, conflict.other, conflict.at), other_waits = look_at(candidate, conflict, conflict.at, conflict.other);
+        // A reader that has waited for nothing that hands the data over: no other barrier is to blame.
+        if ((reads_alone(conflict.at) && !at_waits) || (reads_alone(conflict.other) && !other_waits)) conflict.explained_by.clear();
+        for (const Object& place : never_made_)  // they hand over nothing, and whoever waits there goes on without it
+          if (has_waited(conflict.at.access, *place.barrier) || has_waited(conflict.other.access, *place.barrier)) conflict.explained_by.push_back(place.key);
       }
       if (candidate.lacks_wait) continue;
       for (const Conflict& conflict : candidate.conflicts) {
@@ -87,14 +90,28 @@ class Attribution {
   }
 
  private:
-  // `before` was to be handed to `after` by a barrier.
-  void look_at(Candidate& candidate, Conflict& conflict, const ConflictSide& before, const ConflictSide& after) const {
+  static bool reads_alone(const ConflictSide& side) { return side.reads && !side.writes; }
+
+  // `before` was to be handed to `after` by a barrier. False: there are such barriers, and `after` has waited for none of them.
+  bool look_at(Candidate& candidate, Conflict& conflict, const ConflictSide& before, const ConflictSide& after) const {
+    bool any = false, waited = false;
     for (const Object& object : objects_) {
       if (!includes(object.handed_over, before.access)) continue;
+      any = true;
       candidate.signalled.push_back(object.key);
       if (!object.barrier->ever_waited_for) candidate.lacks_wait = true;
-      if (has_waited(after.access, *object.barrier)) conflict.explained_by.push_back(object.key);
+      if (!has_waited(after.access, *object.barrier)) continue;
+      waited = true;
+      conflict.explained_by.push_back(object.key);
     }
+    return waited || !any;
+  }
+
+  bool is_copy_for(const Object& object, const Access& access) const {
+    if (access.kind != AccessKind::bulk || access.agent_cta != object.key.cta) return false;
+    const auto& signals = machine_.ctas[object.key.cta].bulk_signals;
+    const auto copies = signals.find(object.key.offset);
+    return copies != signals.end() && copies->second.agent == access.agent;
   }
 
   // The reader has passed a wait on a new barrier whose phase 0 would have handed it the data. Where the read itself comes before
@@ -103,12 +120,18 @@ class Attribution {
     if (!writer.writes || !reader.reads) return std::nullopt;
     std::vector<const Object*> direct, others;
     for (const Object& object : objects_) {
-      if (!(reader.access.passed_new >> object.barrier->bit & 1u) || !includes(object.barrier->first_phase, writer.access)) continue;
+      if (!(reader.access.passed_new >> object.barrier->bit & 1u) || !is_of_first_phase(object, writer.access)) continue;
       if (is_before_arrival(object.barrier->first_arrived, reader.access)) continue;
       (signals_itself(machine_, *object.barrier, writer.access) ? direct : others).push_back(&object);
     }
     if (direct.empty() && others.size() != 1) return std::nullopt;
     return about(direct.empty() ? *others.front() : *direct.front(), reader.access);
+  }
+
+  // Whether phase 0 hands over the access, or would have: of the copies that signal the barrier another may have come first.
+  bool is_of_first_phase(const Object& object, const Access& access) const {
+    if (includes(object.barrier->first_phase, access)) return true;
+    return is_copy_for(object, access) && (access.passed_new >> object.barrier->bit & 1u) == 0;
   }
 
   std::optional<Candidate> about(const Object& object, const Access& reader) const {
@@ -148,7 +171,7 @@ class Attribution {
   }
 
   Machine& machine_;
-  const std::vector<Object> objects_;
+  const std::vector<Object> objects_, never_made_;
 };
 
 }  // namespace

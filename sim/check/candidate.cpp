@@ -1,10 +1,18 @@
 #include "sim/check/candidate.hpp"
 
+#include <algorithm>
+
 namespace tmemsim::sim {
 namespace {
 
 constexpr std::size_t most_instances = 4096;  // kept of the repeats of one finding
-constexpr std::size_t most_conflicts = 32;    // whose two sides are kept
+constexpr std::size_t most_conflicts = 256;   // whose two sides are kept
+
+// Alike in all that says which barriers stand between the two.
+bool alike(const Conflict& a, const Conflict& b) {
+  const auto key = [](const ConflictSide& side) { return std::tuple(side.access.cta, side.access.warp, side.access.waited, side.access.passed_new, side.reads, side.writes); };
+  return key(a.at) == key(b.at) && key(a.other) == key(b.other);
+}
 
 // The instance that is told is the lowest, whichever was executed first.
 void tell_the_lowest(Candidate& known, Candidate& more) {
@@ -22,8 +30,12 @@ void tell_the_lowest(Candidate& known, Candidate& more) {
 // Of the repeats the one that knows least stands first in the chain of faults.
 void chain_of_both(BarrierChain& known, BarrierChain& more) {
   const std::int64_t in_doubt = std::min(known.in_doubt, more.in_doubt);
+  const bool stale = known.stale || more.stale;
+  const bool gone_round = known.gone_round && more.gone_round;
   if (known.knew.covers(more.knew) && (known.passed_new | more.passed_new) == known.passed_new) std::swap(known, more);
   known.in_doubt = in_doubt;
+  known.gone_round = gone_round;
+  known.stale = stale;
 }
 
 void count_in(Candidate& known, Candidate& more) {
@@ -31,7 +43,7 @@ void count_in(Candidate& known, Candidate& more) {
   tell_the_lowest(known, more);
   ++known.count;
   for (Conflict& conflict : more.conflicts)
-    if (known.conflicts.size() < most_conflicts) known.conflicts.push_back(std::move(conflict));
+    if (known.conflicts.size() < most_conflicts && std::none_of(known.conflicts.begin(), known.conflicts.end(), [&](const Conflict& one) { return alike(one, conflict); })) known.conflicts.push_back(std::move(conflict));
   if (known.more_at.size() >= most_instances) return;
   known.more_at.push_back(more.at_instance);
   known.more_other.push_back(more.other_instance);

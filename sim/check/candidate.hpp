@@ -46,6 +46,8 @@ struct BarrierChain {
   std::uint32_t agent = 0;            // counter, in the views, of the barrier's phases that have been waited for
   std::uint64_t bit = 0;              // in Views::passed_new
   std::int64_t in_doubt = no_phase;   // this phase and the later ones; -1: waits that passed because the barrier was new
+  bool gone_round = false;            // an arrival of a thread that has arrived before and waited for nobody: it runs ahead
+  bool stale = false;                 // a wait that waited for nothing: its threads run ahead
   View knew;                          // of the threads that take part in it
   std::uint64_t passed_new = 0;
 };

@@ -1,5 +1,6 @@
 // Which candidates are findings. One fault, one finding; causes are not followed by a cascade.
 #include <algorithm>
+#include <bit>
 #include <map>
 #include <set>
 #include <tuple>
@@ -213,12 +214,22 @@ class Resolver {
     return kept_[i] && c.barrier && c.barrier_fault != BarrierFault::none && c.barrier_fault != BarrierFault::standstill;
   }
 
+  static bool knows(const View& view, const Instance& event, std::uint32_t lanes) {
+    for (; lanes != 0; lanes &= lanes - 1)
+      if (view.order(event.cta, event.warp, static_cast<std::uint32_t>(std::countr_zero(lanes))) >= event.number) return true;
+    return false;
+  }
+
   // Threads that go on because of a faulty barrier break the rules of others: the first fault in that chain is the one.
   void later_faults_yield_to_earlier_ones() {
     const auto follows = [](const Candidate& later, const Candidate& earlier) {
       if (earlier.chain.in_doubt == BarrierChain::no_phase) return false;
       if (earlier.chain.in_doubt < 0) return (later.chain.passed_new & earlier.chain.bit) != 0;
-      return later.barrier != earlier.barrier && later.chain.knew.count(earlier.barrier->cta, earlier.chain.agent) > earlier.chain.in_doubt;
+      if (later.barrier == earlier.barrier) return false;
+      // A wait that has let its threads go on too early: they run ahead elsewhere.
+      const bool runs_ahead = later.chain.gone_round || later.barrier_fault == BarrierFault::overtaken;
+      if (runs_ahead && earlier.chain.stale && knows(later.chain.knew, earlier.at_instance, earlier.at.lanes)) return true;
+      return later.chain.knew.count(earlier.barrier->cta, earlier.chain.agent) > earlier.chain.in_doubt;
     };
     const auto leaves_early = [](const Candidate& c) { return !c.other && is_one_of(c.verdict, {Verdict::dealloc_live, Verdict::peer_lifecycle}); };
     const auto waits_for = [](const Candidate& c, const BarrierKey& key) { return std::find(c.blocked_on.begin(), c.blocked_on.end(), key) != c.blocked_on.end(); };
@@ -260,13 +271,15 @@ class Resolver {
   }
 
   // Rule 7: a conflict between what was handed over through a faulty barrier and what came behind a wait on it is that fault. But
-  // where nobody ever waits, or some instance has no faulty barrier between its two sides, the conflict is the fault, and arrivals
-  // and waits that only run ahead on these barriers follow from it.
+  // where some instance has no faulty barrier between its two sides the conflict is the fault, and arrivals and waits that only
+  // run ahead on these barriers follow from it. So they do where running ahead is no error.
   void conflicts_yield_to_barriers() {
     std::set<BarrierKey> faulty;
     for (const auto& [key, causes] : upstream_) faulty.insert(key);
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (is_barrier_fault(i) || (kept_[i] && candidates_[i].verdict == Verdict::mbar_tx && candidates_[i].barrier)) faulty.insert(*candidates_[i].barrier);
+      if ((is_barrier_fault(i) && (is_error(candidates_[i]) || !candidates_[i].chain.gone_round)) ||
+          (kept_[i] && candidates_[i].verdict == Verdict::mbar_tx && candidates_[i].barrier))
+        faulty.insert(*candidates_[i].barrier);
     std::set<BarrierKey> only_ahead, at_work;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const Candidate& c = candidates_[i];
@@ -274,7 +287,7 @@ class Resolver {
       const bool explained = std::all_of(c.conflicts.begin(), c.conflicts.end(), [&](const Conflict& conflict) {
         return std::any_of(conflict.explained_by.begin(), conflict.explained_by.end(), [&](const BarrierKey& key) { return faulty.count(key) != 0; });
       });
-      if (explained && !c.lacks_wait) {
+      if (explained) {
         kept_[i] = false;
         for (const Conflict& conflict : c.conflicts) at_work.insert(conflict.explained_by.begin(), conflict.explained_by.end());
       } else only_ahead.insert(c.signalled.begin(), c.signalled.end());

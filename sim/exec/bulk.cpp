@@ -157,12 +157,16 @@ Effect load(const BulkCopy& op, Warp& warp, const Side& own, const Side& src, st
     Views views;
     views.any = warp.released(warp.lanes).any;
     const View knows = views.any;
-    for (View* view : {&views.any, &views.generic, &views.async, &views.tensor.now, &views.tensor.released, &views.tolerant.now, &views.tolerant.released})
-      view->raise(cta->index, agent, number);
     const std::uint32_t index = cta->index;
-    effects.push_back([dst, src, valid, index, offset, signal_record = record, views, knows](Machine& machine) {
+    effects.push_back([dst, src, valid, index, offset, signal_record = record, views, knows, agent, number](Machine& machine) {
       move_bytes(dst, src);
-      if (valid) mbarrier_complete_tx(machine, machine.ctas[index], offset, dst.count, {signal_record, &views, true, &knows});
+      if (!valid) return;
+      Views handed_over = views;
+      const std::uint32_t complete = machine.ctas[index].bulk_signals[offset].complete_one(number);
+      for (View* view : {&handed_over.any, &handed_over.generic, &handed_over.async, &handed_over.tensor.now, &handed_over.tensor.released, &handed_over.tolerant.now,
+                         &handed_over.tolerant.released})
+        view->raise(index, agent, complete);
+      mbarrier_complete_tx(machine, machine.ctas[index], offset, dst.count, {signal_record, &handed_over, true, &knows});
     });
   }
   return [effects](Machine& machine) {

@@ -197,6 +197,14 @@ struct Cta {
   std::map<std::uint32_t, BulkThread> bulk_threads;      // by thread of the CTA
   struct BulkSignal {
     std::uint32_t agent = 0, copies = 0, last_record = 0;
+    std::uint32_t complete = 0;            // so many of the first copies
+    std::set<std::uint32_t> ahead;         // complete before some earlier one
+    // The copy is complete now; how many of the first ones are.
+    std::uint32_t complete_one(std::uint32_t number) {
+      ahead.insert(number);
+      while (ahead.erase(complete + 1) != 0) ++complete;
+      return complete;
+    }
   };
   std::map<std::int64_t, BulkSignal> bulk_signals;       // by barrier
   std::vector<std::uint32_t> remote;     // records of accesses from other CTAs (bounded)

@@ -5,6 +5,7 @@
 #include <algorithm>
 #include <bit>
 #include <tuple>
+#include <utility>
 
 #include "ir/ops/mbarrier.hpp"
 #include "sim/exec/families.hpp"
@@ -134,16 +135,20 @@ void note_completion(Machine& machine, Mbarrier& barrier) {
 }
 
 // A wait that means an older phase than the one that may be complete when it comes.
-void report_overtaken(Machine& machine, Cta& owner, std::int64_t offset, std::uint32_t wait, std::int64_t meant, std::uint32_t completer) {
+void report_overtaken(Machine& machine, Cta& owner, std::int64_t offset, const Mbarrier::Wait& wait, std::uint32_t completer) {
   const Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
-  Candidate found = about(machine, owner, offset, Verdict::mbar_phase, BarrierFault::overtaken, wait,
-                          fmt::format("the wait means phase {}, and nothing orders it before the completion of phase {}", meant, meant + 1));
+  Candidate found = about(machine, owner, offset, Verdict::mbar_phase, BarrierFault::overtaken, wait.record,
+                          fmt::format("the wait means phase {}, and nothing orders it before the completion of phase {}", wait.meant, wait.meant + 1));
   found.severity = machine.options.profile.is_strict() ? Severity::error : Severity::note;
   set_other(machine, found, completer);
-  found.chain = chain_of(barrier, meant + 1);
-  found.chain.knew = barrier.handed_over();
-  found.chain.passed_new = barrier.arriving.passed_new | barrier.arriving_relaxed.passed_new | barrier.completed.passed_new |
-                           barrier.completed_relaxed.passed_new | machine.accesses[wait].passed_new;
+  found.chain = chain_of(barrier, wait.meant + 1);
+  found.chain.stale = wait.stale;
+  // What the completion of that phase knew, as far as it is kept.
+  const std::int64_t since = std::int64_t{barrier.phase} - (wait.meant + 1);
+  if (since <= 0) found.chain.knew = barrier.handed_over();
+  else found.chain.knew = since == 1 ? barrier.completed.any : barrier.before_last.any;
+  if (since > 0) found.chain.knew.join(since == 1 ? barrier.completed_relaxed.any : barrier.before_last_relaxed.any);
+  found.chain.passed_new = machine.accesses[wait.record].passed_new | machine.accesses[completer].passed_new;
   machine.candidates.add(std::move(found));
 }
 
@@ -153,7 +158,7 @@ void check_waits(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier& ba
   for (const Mbarrier::Wait& wait : barrier.waits) {
     if (wait.meant >= phase || knows(completion, machine, wait.record)) continue;
     note_open(machine, barrier, wait.record, barrier.last_arrival);
-    report_overtaken(machine, owner, offset, wait.record, wait.meant, barrier.named_arrival);
+    report_overtaken(machine, owner, offset, wait, barrier.named_arrival);
   }
   std::erase_if(barrier.waits, [&](const Mbarrier::Wait& wait) { return wait.meant < phase; });
 }
@@ -181,6 +186,8 @@ void complete_if_due(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier
   barrier.arriving_relaxed = {};
   if (machine.tracer) machine.tracer->complete_phase(key_of(owner, offset));
   machine.wake_mbarrier_waits(owner, offset);
+  const std::vector<Mbarrier::Early> arrivals = std::exchange(barrier.for_next_phase, {});
+  for (const Mbarrier::Early& arrival : arrivals) arrival.effect(machine);
 }
 
 std::uint32_t completer_of(const Mbarrier& barrier, std::int64_t phase) {
@@ -273,6 +280,7 @@ void report_unexpected_bytes(Machine& machine, std::optional<std::uint32_t> expe
   for (Cta& cta : machine.ctas) {
     for (auto& [offset, barrier] : cta.mbarriers) {
       if (expected_by && (barrier.named_expect == 0 || machine.accesses[barrier.named_expect].step != *expected_by)) continue;
+      if (expected_by && barrier.named_wait == 0) continue;
       if (!barrier.valid || barrier.tx >= 0 || barrier.reported || has_opposite_residue(machine, cta.cluster, barrier)) continue;
       const std::uint32_t at = barrier.named_wait != 0 ? barrier.named_wait : barrier.open.last_bytes;
       Candidate found = about(machine, cta, offset, Verdict::mbar_tx, BarrierFault::count, at,
@@ -348,30 +356,56 @@ void report_unobserved(Machine& machine, const Cta& owner, std::int64_t offset, 
   const std::uint32_t completer = is_under_way ? barrier.named_arrival : completer_of(barrier, phase);
   set_other(machine, found, completer);
   const auto& arrivals = is_under_way ? barrier.phase_arrivals : barrier.last_phase_arrivals;
-  found.chain = chain_of_signal(machine, barrier, has_gone_round(machine, arrivals, signal.record) ? phase + 1 : known, signal);
+  const bool gone_round = has_gone_round(machine, arrivals, signal.record);
+  found.chain = chain_of_signal(machine, barrier, gone_round ? phase + 1 : known, signal);
+  found.chain.gone_round = gone_round;
   found.unordered = completer != 0 && !knows(signal.views->any, machine, completer);
   machine.candidates.add(std::move(found));
 }
 
+// Bytes of a thread whose arrival, made before, waits for the next phase: it has expected them there.
+bool belongs_to_next_phase(const Machine& machine, const Mbarrier& barrier, std::uint32_t record) {
+  const Access& mine = machine.accesses[record];
+  return std::any_of(barrier.for_next_phase.begin(), barrier.for_next_phase.end(), [&](const Mbarrier::Early& early) {
+    const Access& x = machine.accesses[early.record];
+    return x.cta == mine.cta && x.warp == mine.warp && (x.lanes & mine.lanes) != 0 && x.number < mine.number;
+  });
+}
+
+void arrive_at_next_phase(Mbarrier& barrier, Cta& owner, std::int64_t offset, std::int64_t count, const Signal& signal, std::int64_t bytes) {
+  constexpr std::size_t most_early = 4096;
+  if (barrier.for_next_phase.size() >= most_early) return;
+  const View knows = signal.knows ? *signal.knows : signal.views->any;
+  barrier.for_next_phase.push_back({signal.record, [&owner, offset, count, bytes, record = signal.record, release = signal.release, views = *signal.views, knows](Machine& machine) {
+                                      Signal later{record, &views, release, &knows};
+                                      later.told = true;
+                                      mbarrier_arrive(machine, owner, offset, count, later, bytes);
+                                    }});
+}
+
 }  // namespace
 
-void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t count, const Signal& signal) {
-  if (defer(machine, owner, offset, signal, [&owner, offset, count](Machine& later, const Signal& then) { mbarrier_arrive(later, owner, offset, count, then); })) return;
+void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t count, const Signal& signal, std::int64_t bytes) {
+  if (defer(machine, owner, offset, signal, [&owner, offset, count, bytes](Machine& later, const Signal& then) { mbarrier_arrive(later, owner, offset, count, then, bytes); })) return;
   Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
-  // An arrival that a phase no longer waits for, because only bytes are missing, belongs to the next one as soon as they have come.
-  const bool is_early = barrier.pending == 0;
   const std::uint32_t known = signal.views->any.count(owner.index, barrier.agent);
-  if (is_early || known < barrier.phase) report_unobserved(machine, owner, offset, signal, is_early ? barrier.phase : std::int64_t{barrier.phase} - 1, known);
-  if (barrier.pending > 0) take_part_in_first_phase(barrier, signal);
-  if (barrier.pending > 0 && barrier.phase == 0) barrier.first_arrived.join(signal.views->any);
+  // An arrival that the phase no longer waits for, because only bytes are missing, is one of the next phase, as if they had come.
+  const bool is_early = barrier.pending == 0;
+  if (!signal.told && (is_early || known < barrier.phase)) report_unobserved(machine, owner, offset, signal, is_early ? barrier.phase : std::int64_t{barrier.phase} - 1, known);
+  if (is_early) {
+    note_open(machine, barrier, signal.record, barrier.last_arrival);
+    arrive_at_next_phase(barrier, owner, offset, count, signal, bytes);
+    return;
+  }
+  if (bytes != 0) mbarrier_expect_tx(machine, owner, offset, bytes, signal);
+  take_part_in_first_phase(barrier, signal);
+  if (barrier.phase == 0) barrier.first_arrived.join(signal.views->any);
   if (barrier.phase_arrivals.size() < most_arrivals) barrier.phase_arrivals.push_back(signal.record);
   note_turn(machine, barrier, signal);
   barrier.open.arrived.join(signal.views->any);
   barrier.last_arrival = signal.record;
   barrier.named_arrival = later_in_text(machine, barrier.named_arrival, signal.record);
-  if (is_early) {
-    count = 0;
-  } else if (count > barrier.pending) {
+  if (count > barrier.pending) {
     Candidate found = about(machine, owner, offset, Verdict::mbar_count, BarrierFault::count, signal.record,
                             fmt::format("{} arrivals on a phase that has only {} pending", count, barrier.pending));
     found.chain = chain_of_signal(machine, barrier, barrier.phase, signal);
@@ -403,6 +437,12 @@ void mbarrier_expect_tx(Machine& machine, Cta& owner, std::int64_t offset, std::
 void mbarrier_complete_tx(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t bytes, const Signal& signal) {
   if (defer(machine, owner, offset, signal, [&owner, offset, bytes](Machine& later, const Signal& then) { mbarrier_complete_tx(later, owner, offset, bytes, then); })) return;
   Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
+  if (belongs_to_next_phase(machine, barrier, signal.record)) {
+    barrier.for_next_phase.push_back({signal.record, [&owner, offset, bytes, record = signal.record, views = *signal.views, knows = signal.knows ? *signal.knows : signal.views->any](Machine& later) {
+                                        mbarrier_complete_tx(later, owner, offset, bytes, Signal{record, &views, true, &knows});
+                                      }});
+    return;
+  }
   note_turn(machine, barrier, signal);
   barrier.open.last_bytes = signal.record;
   barrier.tx -= bytes;
@@ -435,8 +475,11 @@ void report_never_initialised(Machine& machine) {
   for (Cta& cta : machine.ctas)
     for (auto& [offset, entry] : cta.mbarriers)
       if (!entry.ever_valid)
-        for (const Mbarrier::Early& early : entry.early)
-          machine.candidates.add(about(machine, cta, offset, Verdict::mbar_uninit, BarrierFault::object, early.record, "there is no barrier object here"));
+        for (const Mbarrier::Early& early : entry.early) {
+          Candidate found = about(machine, cta, offset, Verdict::mbar_uninit, BarrierFault::object, early.record, "there is no barrier object here");
+          found.chain = chain_of(entry, -1);
+          machine.candidates.add(std::move(found));
+        }
 }
 
 Standstill why_incomplete(const Mbarrier& barrier) {
@@ -574,7 +617,11 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
     return Ran::finished();
   }
   if (!barrier.ever_valid) {
-    machine.candidates.add(about(machine, warp.cta, offset, Verdict::mbar_uninit, BarrierFault::object, lane_record(warp, warp.lanes), "there is no barrier object here"));
+    Candidate found = about(machine, warp.cta, offset, Verdict::mbar_uninit, BarrierFault::object, lane_record(warp, warp.lanes), "there is no barrier object here");
+    found.chain = chain_of(barrier, -1);
+    machine.candidates.add(std::move(found));
+    const std::uint64_t bit = std::uint64_t{1} << barrier.bit;
+    warp.change_views(warp.lanes, [&](Views& views) { views.waited |= bit, views.passed_new |= bit; });
     answer(true);
     return Ran::finished();
   }
@@ -589,11 +636,12 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
   const LaneGroup* group = machine.group_at(warp.state, warp.step, warp.lanes);
   const bool tried = warp.retrying && group && group->meant != LaneGroup::no_phase;
   const std::int64_t meant = tried ? group->meant : phase_meant(known_phases(warp, barrier), p);
+  const bool stale = !tried && meant < known_phases(warp, barrier);
   note_order_of_wait(warp, barrier, record);
   if (!tried) barrier.named_wait = earlier_in_text(machine, barrier.named_wait, record);
   if (op.poll) note_poll(warp, barrier, record, meant, k > meant);
   if (!tried && (k > meant || !op.poll)) {
-    if (barrier.waits.size() < most_waits) barrier.waits.push_back({meant, record});
+    if (barrier.waits.size() < most_waits) barrier.waits.push_back({meant, record, stale});
     else machine.note_choice(Machine::Open::bound, warp.step, machine.ref(record));
   }
   if (k <= meant) {
@@ -610,7 +658,7 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
   // Two phases further on, the hardware would say no, or yes to another phase: told, and judged as if it had come in time.
   if (k - meant >= 2) {
     note_open(machine, barrier, record, barrier.completed_by);
-    report_overtaken(machine, warp.cta, offset, record, meant, completer_of(barrier, meant + 1));
+    report_overtaken(machine, warp.cta, offset, {meant, record, stale}, completer_of(barrier, meant + 1));
   }
   if (machine.tracer && meant >= 0) machine.tracer->see(key_of(warp.cta, offset));
   for_each_lane(warp.lanes, [&](std::uint32_t lane) { remember(barrier, warp.state.warp * 32 + lane, meant); });
@@ -721,8 +769,7 @@ Ran execute(const MbarrierArrive& op, Warp& warp) {
 Ran execute(const MbarrierArriveExpectTx& op, Warp& warp) {
   const LaneValues bytes = warp.evaluate(op.bytes);
   return signal_each(warp, op.bar, op.rank, op.sem, [&](Cta& owner, std::int64_t offset, std::uint32_t lane, const Signal& signal) {
-    mbarrier_expect_tx(warp.machine, owner, offset, bytes.value[lane], signal);
-    mbarrier_arrive(warp.machine, owner, offset, 1, signal);
+    mbarrier_arrive(warp.machine, owner, offset, 1, signal, bytes.value[lane]);
   });
 }
 

@@ -30,6 +30,7 @@ struct Signal {
   const Views* views = nullptr;          // what is handed over
   bool release = true;
   const View* knows = nullptr;           // what orders the signal itself; null: views->any
+  bool told = false;                     // that it comes too early has been reported
 };
 
 struct Mbarrier {
@@ -57,6 +58,7 @@ struct Mbarrier {
   struct Wait {
     std::int64_t meant = 0;              // phase
     std::uint32_t record = 0;
+    bool stale = false;                  // its threads knew before that the phase is complete: it has waited for nothing
   };
   std::vector<Wait> waits;               // of the last phases, for the order with later completions
   std::vector<std::pair<std::uint32_t, std::int64_t>> meant;  // (warp * 32 + lane) -> phase of the last wait that said yes
@@ -70,6 +72,7 @@ struct Mbarrier {
     std::function<void(Machine&)> effect;  // may be empty
   };
   std::vector<Early> early;
+  std::vector<Early> for_next_phase;     // arrivals that came while this one only waits for bytes
   OpenPhases open;                       // what a schedule may decide
   bool given_up = false;                 // nobody will ever init it: waits pass
   // Everything that was ever handed over by arrivals here.
@@ -90,7 +93,8 @@ bool use_mbarrier(Warp& warp, Cta& owner, std::int64_t offset, std::uint32_t rec
 // The entry for the place, made when it is named first.
 Mbarrier& mbarrier_entry(Machine& machine, Cta& owner, std::int64_t offset);
 
-void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t count, const Signal& signal);
+// `bytes`: arrive.expect_tx.
+void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t count, const Signal& signal, std::int64_t bytes = 0);
 void mbarrier_expect_tx(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t bytes, const Signal& signal);
 void mbarrier_complete_tx(Machine& machine, Cta& owner, std::int64_t offset, std::int64_t bytes, const Signal& signal);
 

@@ -829,7 +829,8 @@ void Machine::collect_garbage() {
       for (const auto* records : {&barrier.new_waits, &barrier.first_arrivals, &barrier.users, &barrier.phase_arrivals, &barrier.last_phase_arrivals})
         for (std::uint32_t record : *records) accesses.mark_record(record);
       for (const Mbarrier::Wait& one : barrier.waits) accesses.mark_record(one.record);
-      for (const Mbarrier::Early& one : barrier.early) accesses.mark_record(one.record);
+      for (const auto* kept : {&barrier.early, &barrier.for_next_phase})
+        for (const Mbarrier::Early& one : *kept) accesses.mark_record(one.record);
       for (const auto* records : {&barrier.open.expects, &barrier.open.said_no})
         for (std::uint32_t record : *records) accesses.mark_record(record);
       for (std::uint32_t record : {barrier.open.touched_by, barrier.open.concurrent, barrier.open.concurrent_with, barrier.open.last_bytes}) accesses.mark_record(record);

@@ -55,7 +55,7 @@ TEST_CASE("phases go round: a ring of one stage") {
       @warp 0 mov dst=R.r[0] a=i * 100 + lane
       put: @warp 0 st dst=S[lane] src=R.r[0] bytes=4
       @warp 0 bar.warp.sync
-      @warp 0 lane 0 mbarrier.arrive bar=bar[0]
+      full: @warp 0 lane 0 mbarrier.arrive bar=bar[0]
       @warp 1 mbarrier.try_wait bar=bar[0] parity=i & 1
       get: @warp 1 ld dst=R.r[8] src=S[31 - lane] bytes=4
       @warp 1 bar.warp.sync
@@ -71,7 +71,11 @@ TEST_CASE("phases go round: a ring of one stage") {
   std::string broken = ring;
   const std::string wait = "@warp 0 mbarrier.try_wait bar=bar[1] parity=(i & 1) ^ 1";
   broken.replace(broken.find(wait), wait.size(), "");
-  CHECK(findings_everywhere(kernel(broken)) == "smem-race get < put");
+  CHECK(findings_everywhere(kernel(broken)) == "mbar-count full < full");
+  // Where that alone is no error, the race that follows from it is.
+  sim::Options lenient;
+  lenient.profile = Profile::lenient();
+  CHECK(findings_everywhere(kernel(broken), lenient) == "smem-race get < put");
 }
 
 TEST_CASE("mbar-uninit") {
@@ -215,6 +219,38 @@ TEST_CASE("mbar-tx: more bytes than a phase expects") {
   CHECK(findings_everywhere(program(256)) == "");
   CHECK(findings_everywhere(program(128)) == "mbar-tx w < a");
   CHECK(findings_everywhere(program(384)) == "mbar-tx w < a");
+}
+
+TEST_CASE("a ring of copies: the producer's missing or stale wait is one fault, and no standstill follows") {
+  const auto ring = [](std::string_view producer_wait, std::string_view inits = "full empty") {
+    std::string text = kernel(fmt::format(R"(
+      {}
+      {}
+      barrier.sync
+      for i in [0, 4] {{
+        {}
+        expect: @warp 0 elect mbarrier.arrive.expect_tx bar=bar[0] bytes=128
+        copy: @warp 0 elect cp.async.bulk dst=S[0:32] src=B[i * 32:i * 32 + 32] bar=bar[0]
+      }}
+      for i in [0, 4] {{
+        may_read: @warp 1 mbarrier.try_wait bar=bar[0] parity=i & 1
+        get: @warp 1 ld dst=R.r[8] src=S[lane] bytes=4
+        left: @warp 1 mbarrier.arrive bar=bar[1]
+      }})", inits.find("full") == std::string_view::npos ? "" : "@warp 0 lane 0 mbarrier.init bar=bar[0] count=1",
+      inits.find("empty") == std::string_view::npos ? "" : "@warp 0 lane 0 mbarrier.init bar=bar[1] count=32", producer_wait));
+    const std::string global = "buffer B: global u32 [1024]";
+    return text.replace(text.find(global), global.size(), global + " init=iota(1, 1)");
+  };
+  const std::string right = "if i > 0 { may_fill: @warp 0 mbarrier.try_wait bar=bar[1] parity=(i - 1) & 1 }";
+  CHECK(findings_everywhere(ring(right)) == "");
+  CHECK(findings_everywhere(ring("")) == "mbar-count expect < expect");
+  CHECK(findings_everywhere(ring("if i > 0 { may_fill: @warp 0 mbarrier.try_wait bar=bar[1] parity=i & 1 }")) == "mbar-phase may_fill < left");
+  sim::Options lenient;
+  lenient.profile = Profile::lenient();
+  CHECK(findings_everywhere(ring(""), lenient) == "smem-race get < copy");
+  // What a barrier that nobody has made should have ordered is not told besides.
+  CHECK(findings_everywhere(ring(right, "empty")) == "mbar-uninit expect");
+  CHECK(findings_everywhere(ring(right, "full")) == "mbar-uninit may_fill");
 }
 
 TEST_CASE("a copy that overwrites its own of the round before is told where nobody else's use lacks the order") {
