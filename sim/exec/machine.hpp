@@ -316,6 +316,11 @@ struct Machine {
   // ---- issue log (ir/issued.hpp) ----
   std::vector<Issued> issued;
 
+  struct Blocked {
+    const WarpState* warp = nullptr;
+    const LaneGroup* group = nullptr;
+  };
+
   Sm& sm_of(const WarpState& warp) { return sms[ctas[warp.cta].sm]; }
   WarpState& warp_of(const Access& access) { return ctas[access.cta].warps[access.warp]; }
 
@@ -357,10 +362,6 @@ struct Machine {
   bool everybody_polls() const;          // all who can run ask mbarriers that nothing changes
   bool resolve_rendezvous(Cta& cta);     // lets operations of the whole warp go on with the lanes that came
   bool quiesce();                        // nobody can run: true when something was found that lets the run go on
-  struct Blocked {
-    const WarpState* warp;
-    const LaneGroup* group;
-  };
   void report_blocked();
   void report_standstill(const std::vector<Blocked>& blocked);
   void complete_random(WarpState& warp);

@@ -126,6 +126,20 @@ TEST_CASE("mbar-tx and deadlock at a standstill") {
   CHECK(findings_everywhere(with_bar("@warp 1 mov dst=R.r[0] a=0 @warp 1 while R.r[0] == 0 { p: mbarrier.test_wait bar=bar[0] parity=0 poll=R.r[0] }"), options).find("deadlock") == 0);
 }
 
+TEST_CASE("deadlock names the wait that nobody can end, and says who could have arrived") {
+  // Warp 0 waits for an arrival that stands nowhere; warp 1 waits for warp 0, and the others for both.
+  const std::string chain = "j: @warp 0 lane 0 mbarrier.init bar=bar[1] count=1 barrier.sync w1: @warp 1 mbarrier.try_wait bar=bar[1] parity=0 "
+                            "w0: @warp 0 mbarrier.try_wait bar=bar[0] parity=0 a: @warp 0 lane 0 mbarrier.arrive bar=bar[1] end: barrier.sync";
+  CHECK(findings_everywhere(with_bar(chain)) == "deadlock w0 < w1");
+  const sim::Outcome outcome = simulate(with_bar(chain));
+  REQUIRE(outcome.findings.size() == 1);
+  const std::string& text = outcome.findings.front().message;
+  CHECK(text.find("warp 0 waits at") != std::string::npos);
+  CHECK(text.find("no thread that is left could arrive") != std::string::npos);
+  CHECK(text.find("those who could arrive: CTA 0 warp 0 by mbarrier.arrive (a)") != std::string::npos);
+  CHECK(text.find("warps 2, 3 wait at") != std::string::npos);
+}
+
 TEST_CASE("threads of a warp wait each for its own barrier") {
   const std::string both = "j: @warp 0 lane 0 mbarrier.init bar=bar[1] count=1 barrier.sync a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] b: @warp 2 lane 0 mbarrier.arrive bar=bar[1] "
                            "w: @warp 1 lanes 0..1 mbarrier.try_wait bar=bar[lane] parity=0 ";
