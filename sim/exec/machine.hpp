@@ -306,6 +306,8 @@ struct Machine {
   std::uint32_t elected(std::uint32_t lanes);  // the one of the lanes, as a mask: always the same of the same lanes
 
   std::uint32_t cta_of_rank(const Cta& cta, std::uint32_t rank) const;  // CTA of the same cluster, in the grid
+  bool others_may_come(const WarpState& warp, std::uint32_t step, std::uint32_t lanes) const;
+  bool let_lanes_wait_alone();
   bool wait_for_others(const WarpState& warp, std::uint32_t lanes) const;
   LaneGroup* group_at(WarpState& warp, std::uint32_t step, std::uint32_t lanes);
   // Event of lanes that will try the operation again which blocked them.

@@ -40,6 +40,14 @@ std::string_view waits_for(LaneGroup::State state) {
   }
 }
 
+// A wait on an mbarrier that a whole warp is to make means one phase for all its lanes.
+bool is_wait_of_a_warp(const Step& step) {
+  if (step.kind != Step::Kind::op || step.where.elect || step.where.lanes) return false;
+  const auto& op = std::get<MachineOps::Any>(step.stmt->node);
+  const auto* wait = std::get_if<MbarrierTryWait>(&op);
+  return wait && !wait->poll;
+}
+
 bool names_part_of_a_warp(const Where& where) { return where.elect || (where.lanes && (where.lanes->first != 0 || where.lanes->last < 31)); }
 
 }  // namespace
@@ -76,6 +84,27 @@ void Machine::merge_groups(WarpState& warp) {
       groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(j));
     }
   }
+}
+
+bool Machine::others_may_come(const WarpState& warp, std::uint32_t step, std::uint32_t lanes) const {
+  return std::any_of(warp.groups.begin(), warp.groups.end(), [&](const LaneGroup& other) { return (other.lanes & ~lanes) != 0 && other.pc < step; });
+}
+
+// Lanes that would have waited for an mbarrier together with others go on without them.
+bool Machine::let_lanes_wait_alone() {
+  bool changed = false;
+  for (Cta& cta : ctas) {
+    for (WarpState& warp : cta.warps) {
+      for (LaneGroup& group : warp.groups) {
+        if (group.state != LaneGroup::State::rendezvous || !is_wait_of_a_warp(program.steps[group.pc])) continue;
+        group.state = LaneGroup::State::ready;
+        group.alone = true;
+        make_ready(warp);
+        changed = true;
+      }
+    }
+  }
+  return changed;
 }
 
 // An election waits for the lanes that are still on their way to it.
@@ -146,7 +175,10 @@ void Machine::run_to_end() {
     ++now;
     constexpr std::uint64_t patience = 256;  // turns in which nobody did anything that others can notice: nobody gets on without the asynchronous ones
     if (happened != noticed) noticed = happened, quiet = 0;
-    if (!background.empty() && ++quiet % patience == 0) complete_background();
+    if (++quiet % patience == 0) {
+      if (!background.empty()) complete_background();
+      else let_lanes_wait_alone();
+    }
     run_warp(*warp);
     if (accesses.is_full()) collect_garbage();
   }
@@ -343,6 +375,11 @@ void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_
     --warp.executed;
     return;
   }
+  if (!group.retrying && !group.alone && lanes != warp.live && is_wait_of_a_warp(step) && others_may_come(warp, at, lanes)) {
+    group.state = LaneGroup::State::rendezvous;
+    --warp.executed;
+    return;
+  }
   Warp context(*this, warp, at, lanes, group.number, group.retrying);
   if (tracer) context.event = &tracer->begin(Event::Kind::execute, warp, at, lanes);
   const bool exited = row.who == Who::warp_aligned && warp.live != ~0u;
@@ -497,7 +534,8 @@ void Machine::exit_lanes(WarpState& warp, std::size_t index) {
   warp.live &= ~lanes;
   warp.groups.erase(warp.groups.begin() + static_cast<std::ptrdiff_t>(index));
   Cta& cta = ctas[warp.cta];
-  for (LaneGroup& group : warp.groups) {  // a warp barrier does not wait for exited lanes: try again
+  for (LaneGroup& group : warp.groups) {  // exited lanes are not waited for: try again
+    if (group.state == LaneGroup::State::rendezvous && is_wait_of_a_warp(program.steps[group.pc])) group.state = LaneGroup::State::ready;
     if (group.state != LaneGroup::State::warp_sync) continue;
     group.state = LaneGroup::State::ready;
     group.retrying = true;
@@ -625,7 +663,7 @@ bool Machine::resolve_rendezvous(Cta& cta) {
   for (WarpState& warp : cta.warps) {
     LaneGroup* first = nullptr;
     for (LaneGroup& group : warp.groups)
-      if (group.state == LaneGroup::State::rendezvous && (!first || group.pc < first->pc)) first = &group;
+      if (group.state == LaneGroup::State::rendezvous && !is_wait_of_a_warp(program.steps[group.pc]) && (!first || group.pc < first->pc)) first = &group;
     if (!first) continue;
     const std::uint32_t lanes = executing(program.steps[first->pc], warp, first->lanes);
     if (wait_for_others(warp, warp.live & ~lanes)) continue;
@@ -646,6 +684,7 @@ bool Machine::quiesce() {
     complete_background();
     return true;
   }
+  if (let_lanes_wait_alone()) return true;
   for (Cta& cta : ctas)
     if (resolve_rendezvous(cta)) return true;
   for (Cta& cta : ctas)

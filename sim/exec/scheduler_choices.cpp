@@ -110,6 +110,7 @@ bool Machine::run_scheduled() {
   if (options_now.empty()) {
     if (!spinning) return went;
     if (!background.empty()) complete_background();
+    else if (let_lanes_wait_alone()) return true;
     else if (spinning->groups[spinning_group].counts) go_on(*spinning, spinning_group);
     else stop_at_limit(*spinning, spinning->groups[spinning_group]);
     return true;

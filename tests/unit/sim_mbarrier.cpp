@@ -149,6 +149,24 @@ TEST_CASE("threads of a warp wait each for its own barrier") {
   CHECK(findings_everywhere(with_bar(one)) == "deadlock w");
 }
 
+TEST_CASE("a wait of a whole warp means one phase for all its lanes") {
+  // Lane 0 comes later than the others, and goes on alone; its arrival lets the next phase complete.
+  const auto program = [](std::string_view who) {
+    return with_bar(fmt::format(R"(@warp 0 lanes 1..2 mbarrier.init bar=bar[lane] count=1 barrier.sync
+      @warp 0 lane 0 mbarrier.arrive bar=bar[2] @warp 1 lane 0 mbarrier.try_wait bar=bar[2] parity=0
+      w: @warp 1{} mbarrier.try_wait bar=bar[0] parity=0 c: @warp 1 lane 0 mbarrier.arrive bar=bar[1]
+      @warp 0 lane 0 mbarrier.arrive bar=bar[0] @warp 0 lane 0 mbarrier.try_wait bar=bar[0] parity=0
+      @warp 0 lane 0 mbarrier.try_wait bar=bar[1] parity=0 b: @warp 0 lane 0 mbarrier.arrive bar=bar[0])", who));
+  };
+  CHECK(findings_everywhere(program("")) == "");
+  // Two statements are two waits.
+  CHECK(findings_everywhere(program(" lanes 1..31 mbarrier.try_wait bar=bar[0] parity=0 @warp 1 lane 0")) == "mbar-phase w < b");
+  // Lanes that never come are not waited for.
+  CHECK(findings_everywhere(with_bar("a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] @warp 1 if lane < 8 { w: @warp 1 mbarrier.try_wait bar=bar[0] parity=0 }")) == "");
+  CHECK(findings_everywhere(with_bar("@warp 1 if lane == 0 { @warp 1 barrier.sync id=1 count=64 } w: @warp 1 mbarrier.try_wait bar=bar[0] parity=0 "
+                                     "a: @warp 0 lane 0 mbarrier.arrive bar=bar[0]")).find("participation") == 0);
+}
+
 TEST_CASE("mbar-phase: a wait that a later completion may overtake") {
   const std::string first = "a: @warp 0 lane 0 mbarrier.arrive bar=bar[0] wa: @warp 0 mbarrier.try_wait bar=bar[0] parity=0 ";
   const std::string late = "w: @warp 1 mbarrier.try_wait bar=bar[0] parity=0 ";
