@@ -43,6 +43,7 @@ struct Access {
   bool strong = false;              // shared and global memory: not a weak access
   bool alloc_slot = false;          // the address that tcgen05.alloc stores
   bool live = false;
+  bool excused = false;             // what is wrong with its cells is a warning only: it hides no error
   std::uint64_t waited = 0, passed_new = 0;  // Views::waited and passed_new of those who made it
   std::array<std::int32_t, recorded_loops> loop{};
 };

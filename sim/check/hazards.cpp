@@ -154,11 +154,11 @@ class Checker {
   bool check_one(std::uint32_t x_record, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes, bool x_writes) {
     if (x_record == record_ || is_ordered(Sight::tensor, table_[x_record])) return true;
     CellState& state = tmem_.state[slab / 2][column];
-    if (x_writes && (state.bad & lanes) == lanes) {  // told before; who comes first is open all the same
+    if (x_writes && (state.bad & lanes) == lanes && !table_[x_record].excused) {  // told before; who comes first is open all the same
       if (!warp_.happened_before(Sight::any, x_record, table_[x_record].lanes, warp_.lanes, true)) warp_.machine.note_unordered(record_, x_record);
       return false;
     }
-    conflict(x_record, x_writes, slab, column, lanes);
+    if (conflict(x_record, x_writes, slab, column, lanes) == Severity::warning) table_.at(use_ == TmemUse::read ? x_record : record_).excused = true;
     state.bad |= lanes;
     return false;
   }
@@ -173,13 +173,13 @@ class Checker {
     return is_tensor_core(x.kind) && is_tensor_core(y.kind) && x.cta == y.cta && x.issue_agent == y.issue_agent;
   }
 
-  void conflict(std::uint32_t x_record, bool x_writes, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
+  std::optional<Severity> conflict(std::uint32_t x_record, bool x_writes, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
     const auto range = lane_range(slab, lanes);
     for (auto& [known, told] : reported_) {
       if (known != x_record) continue;
       extend(*told.where.lanes, range.first, range.second);
       extend(*told.where.columns, column, column);
-      return;
+      return told.severity;
     }
     const Access& x = table_[x_record];
     const Access& y = table_[record_];
@@ -231,6 +231,7 @@ class Checker {
     found.where.lanes = range;
     found.where.columns = {column, column};
     reported_.emplace_back(x_record, std::move(found));
+    return reported_.back().second.severity;
   }
 
   static void extend(std::pair<std::int64_t, std::int64_t>& range, std::int64_t first, std::int64_t last) {
@@ -273,7 +274,7 @@ void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation) {
     if (std::find(seen.begin(), seen.end(), x_record) != seen.end()) return;
     const Access& x = table[x_record];
     if (!warp.complete_before(Sight::any, x)) {
-      if ((tmem.state[slab / 2][column].bad & lanes) == lanes) return;  // another column may still tell
+      if ((tmem.state[slab / 2][column].bad & lanes) == lanes && !x.excused) return;  // another column may still tell
       Candidate found = warp.candidate(x.cta == warp.cta.index ? Verdict::dealloc_live : Verdict::peer_lifecycle, fmt::format("columns are freed while an access that has {} them may not be complete",
                                                                           doing(x_writes)), x_record);
       found.conflicts.push_back({{warp.describe(), true, true}, {x, !x_writes || x.updates, x_writes}, {}});

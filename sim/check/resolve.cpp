@@ -43,6 +43,7 @@ class Resolver {
     first_fault_of_an_instruction();
     unordered_pairs_yield_to_ordered_ones();
     statements_yield_to_others();
+    pairs_are_told_one_way();
     registers_yield_to_cells();
     peer_yields_to_own_dealloc();
     dealloc_yields_to_conflict();
@@ -60,6 +61,8 @@ class Resolver {
   bool kept(std::size_t i) const { return kept_[i]; }
 
  private:
+  static auto place(const Ref& ref) { return std::tuple(ref.at.line, ref.at.col, ref.path, ref.cta, ref.warp); }
+
   template <class Test, class Instances> std::set<Instance> instances(Test&& test, Instances&& of) const {
     std::set<Instance> all;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
@@ -103,7 +106,9 @@ class Resolver {
   // orders that use orders the next round, too.
   void statements_yield_to_others() {
     std::set<std::pair<std::string, std::string>> used;  // statement and storage
-    const auto itself = [](const Candidate& c) { return c.other && c.at.path == c.other->path && c.at.op == c.other->op; };
+    const auto itself = [](const Candidate& c) {
+      return c.other && c.at.path == c.other->path && c.at.op == c.other->op && !c.conflicts.empty() && c.conflicts.front().at.access.kind == AccessKind::bulk;
+    };
     for (const Candidate& c : candidates_) {
       if (!is_conflict(c.verdict) || !c.other || itself(c)) continue;
       used.insert({c.at.path, c.where.buffer});
@@ -112,6 +117,23 @@ class Resolver {
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const Candidate& c = candidates_[i];
       if (is_conflict(c.verdict) && itself(c) && used.count({c.at.path, c.where.buffer}) != 0) kept_[i] = false;
+    }
+  }
+
+  // Two instructions that race in a loop meet in both orders: told with the later one in the program's text first.
+  void pairs_are_told_one_way() {
+    std::map<std::tuple<Verdict, std::string, std::string>, std::size_t> known;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (!kept_[i] || !is_conflict(c.verdict) || !c.other || c.at.path == c.other->path) continue;
+      known.try_emplace({c.verdict, c.at.path, c.other->path}, i);
+    }
+    for (const auto& [key, i] : known) {
+      const auto& [verdict, at, other] = key;
+      const auto turned = known.find({verdict, other, at});
+      if (turned == known.end() || !(place(candidates_[i].at) < place(candidates_[turned->second].at))) continue;
+      candidates_[turned->second].count += candidates_[i].count;
+      kept_[i] = false;
     }
   }
 
@@ -146,7 +168,7 @@ class Resolver {
 
   // Whatever orders the last access of a warp before the dealloc orders the earlier ones, too.
   void dealloc_names_the_last_access() {
-    std::map<std::tuple<Instance, std::uint32_t, std::uint32_t>, std::uint32_t> last;
+    std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, std::uint32_t> last;  // by dealloc statement and warp
     const auto for_each_pair = [](const Candidate& c, auto&& visit) {
       visit(c.at_instance, c.other_instance);
       for (std::size_t k = 0; k < c.more_at.size(); ++k) visit(c.more_at[k], c.more_other[k]);
@@ -154,15 +176,15 @@ class Resolver {
     const auto frees = [&](std::size_t i) { return kept_[i] && candidates_[i].other && is_one_of(candidates_[i].verdict, {Verdict::dealloc_live, Verdict::peer_lifecycle}); };
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (!frees(i)) continue;
-      for_each_pair(candidates_[i], [&](const Instance& at, const Instance& other) {
-        std::uint32_t& number = last[{at, other.cta, other.warp}];
+      for_each_pair(candidates_[i], [&](const Instance&, const Instance& other) {
+        std::uint32_t& number = last[{candidates_[i].at.path, other.cta, other.warp}];
         number = std::max(number, other.number);
       });
     }
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       if (!frees(i)) continue;
       bool is_last = false;
-      for_each_pair(candidates_[i], [&](const Instance& at, const Instance& other) { is_last = is_last || last.at({at, other.cta, other.warp}) == other.number; });
+      for_each_pair(candidates_[i], [&](const Instance&, const Instance& other) { is_last = is_last || last.at({candidates_[i].at.path, other.cta, other.warp}) == other.number; });
       if (!is_last) kept_[i] = false;
     }
   }
@@ -301,8 +323,6 @@ class Resolver {
       for (std::size_t cause : causes)
         if (at_work.count(key) != 0) is_the_cause(cause);
   }
-
-  static auto place(const Ref& ref) { return std::tuple(ref.at.line, ref.at.col, ref.path, ref.cta, ref.warp); }
 
   // Which of the instructions that meet at a faulty barrier come first depends on the schedule: the finding names the first in
   // the program's text, and of arrivals the last.

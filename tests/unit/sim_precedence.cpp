@@ -244,3 +244,9 @@ program {{
   const std::string in = "@lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=256 c: @lane 0 cp.async.bulk dst=over src=A bar=bar[0] ";
   CHECK(findings_everywhere(program(in + "mbarrier.try_wait bar=bar[0] parity=0")) == "mbar-uninit c < i");
 }
+
+TEST_CASE("two instructions that race in a loop are told one way") {
+  const std::string loop = "for i in [0, 3] { p: @warp 0 st dst=S[lane] src=R.r[0] bytes=4 q: @warp 1 st dst=S[lane] src=R.r[0] bytes=4 }";
+  CHECK(findings_everywhere(kernel(set + loop)) == "smem-race q < p");
+  CHECK(findings_everywhere(kernel(set + "for i in [0, 3] { p: @warp 0 st dst=S[lane] src=R.r[0] bytes=4 barrier.sync q: @warp 1 st dst=S[lane] src=R.r[0] bytes=4 barrier.sync }")) == "");
+}

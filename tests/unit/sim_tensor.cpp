@@ -394,6 +394,13 @@ TEST_CASE("pipelined pairs, and the order of issue that a profile grants") {
   CHECK(findings(simulate(head + overlap + tail, lenient)) == "");
 }
 
+TEST_CASE("a warning about the order of issue hides no error about the same cells") {
+  const std::string narrow = "narrow: @warp 0 lane 0 tcgen05.mma kind=f16 d=D[0:128, 0:16] a=A b=B[0:16, 0:16] accumulate=0\n";
+  const std::string part = "part: tcgen05.ld shape=32x32b num=16 dst=R.r[0:16] src={base: word(slot, 0), lane: warp * 32}\n";
+  CHECK(verdicts(first + narrow + signal + wait + part + load_done) == "waw-async narrow < first [warning]");
+  CHECK(verdicts(first + narrow + signal + "barrier.sync\n" + part + load_done + wait) == "waw-async narrow < first [warning]; raw-mma part < narrow");
+}
+
 TEST_CASE("bulk copies: bytes, barriers and groups") {
   const std::string expect = "@warp 0 lane 0 mbarrier.arrive.expect_tx bar=bar[0] bytes=256\n";
   const std::string in = "in: @warp 0 lane 0 cp.async.bulk dst=raw[512:768] src=G[256:512] bar=bar[0]\n";
