@@ -76,6 +76,9 @@ class BufferReader {
     const std::string what = "'base' of " + mapping.what();
     const std::string& text = text_of(document_, base, what);
     const bool is_slot = is_plain_name(text) && !reader_.integers().contains(text);
+    if (!text.empty() && !is_slot && is_plain_name(text.substr(0, text.find_first_of("[("))) && text.find_first_of("[(") != std::string::npos)
+      document_.fail(base, fmt::format("{} is the name of a shared buffer or a column, not {}", what, text),
+                     "declare one shared u32 buffer of shape [1] for the address of each allocation: base: slot");
     if (!is_slot) {
       buffer.base = reader_.integer(base, what, 0, 511);
       return;

@@ -406,12 +406,12 @@ class Mma {
     const auto matches = [&](const RegionPlan& plan, std::int64_t mn, bool transposed) {
       return plan.extent[transposed ? 1 : 0] == mn && plan.extent[transposed ? 0 : 1] == shape_.k;
     };
-    if (!matches(a_plan_, shape_.m / parts, op_.transpose.a)) {
-      return refuse(Verdict::descriptor, fmt::format("A is {} by {}; M={} and K={} are wanted", a_plan_.extent[0], a_plan_.extent[1], shape_.m / parts, shape_.k));
-    }
-    if (!matches(b_plan_, shape_.n / parts, op_.transpose.b)) {
-      return refuse(Verdict::descriptor, fmt::format("B is {} by {}; N={} and K={} are wanted", b_plan_.extent[0], b_plan_.extent[1], shape_.n / parts, shape_.k));
-    }
+    const auto wanted = [&](std::string_view operand, const RegionPlan& plan, std::string_view rows, std::int64_t mn, bool transposed) {
+      const std::string shape = transposed ? fmt::format("transposed, K={} by {}={}", shape_.k, rows, mn) : fmt::format("{}={} by K={}", rows, mn, shape_.k);
+      return refuse(Verdict::descriptor, fmt::format("{} is {} by {}; wanted is {}", operand, plan.extent[0], plan.extent[1], shape));
+    };
+    if (!matches(a_plan_, shape_.m / parts, op_.transpose.a)) return wanted("A", a_plan_, "M", shape_.m / parts, op_.transpose.a);
+    if (!matches(b_plan_, shape_.n / parts, op_.transpose.b)) return wanted("B", b_plan_, "N", shape_.n / parts, op_.transpose.b);
     if (op_.transpose.b && op_.kind == MmaKind::i8 && shape_.n % (16 * parts) != 0) {
       return refuse(Verdict::descriptor, fmt::format("8-bit B is transposed for N a multiple of {}, not {}", 16 * parts, shape_.n));
     }
