@@ -55,11 +55,11 @@ std::optional<std::uint32_t> Memory::tmem_base(const Buffer& buffer, std::uint32
   return static_cast<std::uint32_t>(word.bits);
 }
 
-std::optional<Spot> Memory::spot(BufferId id, std::uint32_t cta, std::uint32_t thread, std::int64_t x) const {
+std::optional<ElementSpot> Memory::spot(BufferId id, std::uint32_t cta, std::uint32_t thread, std::int64_t x) const {
   const Buffer& buffer = kernel_.buffers[id];
   const Point place = reference::naive_place(buffer, x);
   const int width = bits(buffer.dtype);
-  Spot spot;
+  ElementSpot spot;
   switch (buffer.space) {
     case Space::global: spot.bit = at(place, Axis::m) * width; break;
     case Space::shared: spot.bit = 8 * buffer.offset.value_or(0) + at(place, Axis::m) * width; break;

@@ -17,7 +17,7 @@ struct ReadBack {
 };
 
 // Where an element stands.
-struct Spot {
+struct ElementSpot {
   std::optional<std::uint32_t> thread, reg;     // thread in its CTA, register of its buffer (space local)
   std::optional<std::int64_t> lane, column;     // physical (space tmem)
   std::int64_t bit = 0;                         // global, shared: from the start of the space; local: from the buffer's first
@@ -30,7 +30,7 @@ class Memory {
 
   // `thread`: a thread of the unit (thread, warp, warpgroup, CTA) whose instance of a local buffer is meant; others ignore it.
   // Nothing when the place does not exist (a tmem buffer whose address word holds no address).
-  std::optional<Spot> spot(BufferId buffer, std::uint32_t cta, std::uint32_t thread, std::int64_t x) const;
+  std::optional<ElementSpot> spot(BufferId buffer, std::uint32_t cta, std::uint32_t thread, std::int64_t x) const;
   std::optional<ReadBack> read(BufferId buffer, std::uint32_t cta, std::uint32_t thread, std::int64_t x) const;
 
  private:

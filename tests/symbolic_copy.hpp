@@ -92,7 +92,10 @@ class SymbolicCopy {
     int writes = 0;
   };
   struct KeyHash {
-    std::size_t operator()(const Key& key) const { return std::hash<std::int64_t>()((key[0] << 48) ^ (key[1] << 34) ^ key[2]); }
+    std::size_t operator()(const Key& key) const {
+      return static_cast<std::size_t>(key[0]) * 0x9e3779b97f4a7c15u + static_cast<std::size_t>(key[1]) * 0x2545f4914f6cdd1du +
+             static_cast<std::size_t>(key[2]);
+    }
   };
 
   std::int64_t evaluate_expr(const Expr& expr, std::int64_t warp, std::int64_t lane) const {
@@ -228,6 +231,7 @@ class SymbolicCopy {
     find_threads();
     const Map from_map = map_of(src.buffer), to_map = map_of(dst.buffer);
     std::int64_t name = 0;
+    granules_.reserve(2 * from.size() * static_cast<std::size_t>(bits_ / grain_));
     for (std::size_t k = 0; k < from.size(); ++k) {
       const std::vector<Key> sources = places(src.buffer, from_map, from[k]), targets = places(dst.buffer, to_map, to[k]);
       if (sources.empty() || targets.empty()) throw std::runtime_error(fmt::format("element {} has no place", k));
