@@ -81,6 +81,7 @@ Outcome run(const Program& program, const Options& options, Observer* observer) 
   outcome.findings = resolve(machine->candidates.all(), options.profile);
   outcome.image = image_of(*machine);
   outcome.issued = std::move(machine->issued);
+  outcome.issued_all = machine->issued_all;
   outcome.all_schedules = machine->unordered.empty() && machine->choices.empty() && !machine->over_limit;
   outcome.unordered = std::move(machine->unordered);
   outcome.choices = std::move(machine->choices);

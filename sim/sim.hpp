@@ -47,6 +47,7 @@ struct Outcome {
   std::vector<Finding> findings;          // resolved: one fault, one finding; in program order of `at`
   Image image;
   std::vector<Issued> issued;
+  bool issued_all = true;                 // false: so many that the log stops; there is nothing to follow for the reference interpreter
   bool all_schedules = false;             // the run stands for every schedule
   std::vector<std::pair<Ref, Ref>> unordered;  // otherwise: the pairs that make it depend on the schedule (the first 64),
   std::vector<OpenChoice> choices;        // and the open choices

@@ -161,7 +161,9 @@ Ref Machine::ref(std::uint32_t step, const WarpState& warp, std::uint32_t lanes)
 }
 
 void Machine::log_issue(const WarpState& warp, std::uint32_t step, std::uint32_t lanes) {
-  issued.push_back(Issued{program.steps[step].stmt, loop_values(step, loop_snapshot(step, warp, lanes)), warp.cta, warp.warp, lanes});
+  constexpr std::size_t most_issued = std::size_t{1} << 20;  // some 150 MB
+  issued_all = issued_all && issued.size() < most_issued;
+  if (issued_all) issued.push_back(Issued{program.steps[step].stmt, loop_values(step, loop_snapshot(step, warp, lanes)), warp.cta, warp.warp, lanes});
 }
 
 }  // namespace tmemsim::sim

@@ -317,6 +317,7 @@ struct Machine {
 
   // ---- issue log (ir/issued.hpp) ----
   std::vector<Issued> issued;
+  bool issued_all = true;
 
   struct Blocked {
     const WarpState* warp = nullptr;
