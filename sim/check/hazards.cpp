@@ -74,13 +74,12 @@ class Checker {
     const AccessId me = AccessTable::whole(record_);
     AccessId* writer = tmem_.writer[slab].data() + first;
     AccessId* reader = tmem_.reader[slab].data() + first;
-    check_run(writer, count, slab, first, true);
+    check_writers(writer, count, slab, first);
     AccessId last = 0, next = me;
     for (std::uint32_t i = 0; i < count; ++i) {
       if (reader[i] != last) {
         if (Tmem::is_split(reader[i])) {
-          for (AccessId& past : tmem_.lanes_of(reader[i]).reader) past = with_me(past);
-          tmem_.join_if_equal(slab, first + i);
+          touch_lanes(slab, first + i, lanes_of_slab(slab));
           continue;
         }
         last = reader[i];
@@ -93,74 +92,108 @@ class Checker {
   void write(std::uint32_t slab, std::uint32_t first, std::uint32_t count) {
     AccessId* writer = tmem_.writer[slab].data() + first;
     AccessId* reader = tmem_.reader[slab].data() + first;
-    check_run(writer, count, slab, first, true);
-    check_run(reader, count, slab, first, false);
-    if (tmem_.has_splits())
-      for (std::uint32_t i = 0; i < count; ++i) tmem_.join(slab, first + i, 0, 0);
+    struct Exception {
+      std::uint32_t at = 0;
+      AccessId writer = 0, reader = 0;
+    };
+    std::vector<Exception> exceptions;  // columns that are not as if nobody else had been there
+    AccessId settled_writer = 0, settled_reader = 0;
+    for (std::uint32_t i = 0; i < count; ++i) {
+      if (writer[i] == settled_writer && reader[i] == settled_reader) continue;
+      if (Tmem::is_split(writer[i])) {
+        touch_lanes(slab, first + i, lanes_of_slab(slab));
+        exceptions.push_back({i, writer[i], reader[i]});
+        continue;
+      }
+      const Overwritten result = check_write(writer[i], reader[i], slab, first + i, lanes_of_slab(slab));
+      if (result.in_order) settled_writer = writer[i], settled_reader = reader[i];
+      if (result.kept != 0) exceptions.push_back({i, AccessTable::whole(record_), result.kept});
+    }
     std::fill_n(writer, count, AccessTable::whole(record_));
     std::fill_n(reader, count, AccessId{0});
+    for (const Exception& one : exceptions) writer[one.at] = one.writer, reader[one.at] = one.reader;
   }
 
   // Some lanes of a slab: the past of the others stays theirs.
   void touch_lanes(std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
     SplitSlab& past = tmem_.split(slab, column);
-    check_lanes(past.writer, slab, column, lanes, true);
-    if (use_ != TmemUse::read) check_lanes(past.reader, slab, column, lanes, false);
-    for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1) {
-      const auto i = static_cast<std::size_t>(std::countr_zero(rest)) % slab_lanes;
-      past.reader[i] = use_ == TmemUse::read ? with_me(past.reader[i]) : AccessId{0};
-      if (use_ != TmemUse::read) past.writer[i] = AccessTable::whole(record_);
+    const auto index = [](std::uint32_t rest) { return static_cast<std::size_t>(std::countr_zero(rest)) % slab_lanes; };
+    while (lanes != 0) {  // those with one past together
+      const AccessId writer = past.writer[index(lanes)], reader = past.reader[index(lanes)];
+      std::uint32_t same = 0;
+      for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
+        if (past.writer[index(rest)] == writer && past.reader[index(rest)] == reader) same |= rest & (~rest + 1u);
+      lanes &= ~same;
+      AccessId next = 0;
+      if (use_ == TmemUse::read) {
+        check_writer(writer, slab, column, same);
+        next = with_me(reader);
+      } else {
+        next = check_write(writer, reader, slab, column, same).kept;
+      }
+      for (; same != 0; same &= same - 1) {
+        past.reader[index(same)] = next;
+        if (use_ != TmemUse::read) past.writer[index(same)] = AccessTable::whole(record_);
+      }
     }
     tmem_.join_if_equal(slab, column);
   }
 
-  // Ids come in runs: a settled one is not looked at again until it changes.
-  void check_run(const AccessId* ids, std::uint32_t count, std::uint32_t slab, std::uint32_t first, bool writes) {
+  // The writers of what is read. Ids come in runs: a settled one is not looked at again until it changes.
+  void check_writers(const AccessId* ids, std::uint32_t count, std::uint32_t slab, std::uint32_t first) {
     AccessId settled = 0;
-    for (std::uint32_t i = 0; i < count; ++i) {
-      if (ids[i] == settled) continue;
-      if (Tmem::is_split(ids[i])) {
-        const SplitSlab& past = tmem_.lanes_of(ids[i]);
-        check_lanes(writes ? past.writer : past.reader, slab, first + i, lanes_of_slab(slab), writes);
-      } else if (check(ids[i], slab, first + i, lanes_of_slab(slab), writes)) {
-        settled = ids[i];
-      }
-    }
+    for (std::uint32_t i = 0; i < count; ++i)
+      if (ids[i] != settled && !Tmem::is_split(ids[i]) && check_writer(ids[i], slab, first + i, lanes_of_slab(slab))) settled = ids[i];
   }
 
-  // Lane by lane; those with one past together.
-  void check_lanes(const std::array<AccessId, slab_lanes>& ids, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes, bool writes) {
-    const auto id_of = [&](std::uint32_t rest) { return ids[static_cast<std::size_t>(std::countr_zero(rest)) % slab_lanes]; };
-    while (lanes != 0) {
-      const AccessId id = id_of(lanes);
-      std::uint32_t same = 0;
-      for (std::uint32_t rest = lanes; rest != 0; rest &= rest - 1)
-        if (id_of(rest) == id) same |= rest & (~rest + 1u);
-      lanes &= ~same;
-      if (id != settled_ && check(id, slab, column, same, writes)) settled_ = id;
-    }
+  bool check_writer(AccessId id, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
+    if (is_in_order(AccessTable::record_of(id))) return true;
+    tell(AccessTable::record_of(id), true, slab, column, lanes);
+    return false;
   }
 
-  bool check(AccessId id, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes, bool writes) {
-    if (id == 0) return true;
-    bool settled = true;
-    if (AccessTable::is_set(id)) {
-      for (const AccessTable::Reader& x : table_.readers(id)) settled = check_one(x.record, slab, column, lanes, writes) && settled;
-      return settled;
+  struct Overwritten {
+    bool in_order = true;
+    AccessId kept = 0;  // readers that a later write meets, too: they may come behind both
+  };
+
+  // What is overwritten: the last write, and the reads since. Whoever knows of the write, and misses the order with its readers,
+  // misses nothing else; where nothing orders the write either, the readers come behind it.
+  Overwritten check_write(AccessId writer, AccessId reader, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
+    AccessTable::Readers open = reader == 0 ? AccessTable::Readers{} : table_.readers(reader);
+    std::erase_if(open, [&](const AccessTable::Reader& x) { return is_in_order(x.record); });
+    const std::uint32_t written_by = AccessTable::record_of(writer);
+    const bool overwrites = !is_in_order(written_by), knows = !overwrites || is_known(written_by);
+    if (!overwrites && open.empty()) return {};
+    if (overwrites && (open.empty() || !knows)) tell(written_by, true, slab, column, lanes);
+    if (!knows) {
+      for (const AccessTable::Reader& x : open) note_open(x.record);
+      return {false, 0};
     }
-    return check_one(AccessTable::record_of(id), slab, column, lanes, writes);
+    for (const AccessTable::Reader& x : open) tell(x.record, false, slab, column, lanes);
+    std::erase_if(open, [&](const AccessTable::Reader& x) { return is_known(x.record); });
+    return {false, table_.intern(open)};
   }
 
-  bool check_one(std::uint32_t x_record, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes, bool x_writes) {
-    if (x_record == record_ || is_ordered(Sight::tensor, table_[x_record])) return true;
+  bool is_in_order(std::uint32_t x_record) {
+    if (x_record == 0 || x_record == record_) return true;
+    for (const auto& [known, in_order] : asked_)
+      if (known == x_record) return in_order;
+    asked_.emplace_back(x_record, is_ordered(Sight::tensor, table_[x_record]));
+    return asked_.back().second;
+  }
+  // Whether its issue comes before this one.
+  bool is_known(std::uint32_t x_record) const { return warp_.happened_before(Sight::any, x_record, table_[x_record].lanes, warp_.lanes, true); }
+  // Who comes first is open although nothing is told.
+  void note_open(std::uint32_t x_record) {
+    if (!is_known(x_record)) warp_.machine.note_unordered(record_, x_record);
+  }
+
+  void tell(std::uint32_t x_record, bool x_writes, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
     CellState& state = tmem_.state[slab / 2][column];
-    if (x_writes && (state.bad & lanes) == lanes && !table_[x_record].excused) {  // told before; who comes first is open all the same
-      if (!warp_.happened_before(Sight::any, x_record, table_[x_record].lanes, warp_.lanes, true)) warp_.machine.note_unordered(record_, x_record);
-      return false;
-    }
+    if (x_writes && (state.bad & lanes) == lanes && !table_[x_record].excused) return note_open(x_record);  // told before
     if (conflict(x_record, x_writes, slab, column, lanes) == Severity::warning) table_.at(use_ == TmemUse::read ? x_record : record_).excused = true;
     state.bad |= lanes;
-    return false;
   }
 
   // Complete before this access, or in a pipeline in front of it, or in the issue order that the profile grants.
@@ -254,7 +287,7 @@ class Checker {
   const TmemUse use_;
   const std::uint32_t record_;
   AccessTable& table_;
-  AccessId settled_ = 0;                                       // of split slabs: the last one found to be in order
+  std::vector<std::pair<std::uint32_t, bool>> asked_;          // is_in_order
   std::vector<std::pair<std::uint32_t, Candidate>> reported_;  // by the earlier access
 };
 

@@ -42,12 +42,13 @@ class Resolver {
   void apply() {
     first_fault_of_an_instruction();
     unordered_pairs_yield_to_ordered_ones();
+    reads_name_the_last_operation();
     statements_yield_to_others();
     pairs_are_told_one_way();
     registers_yield_to_cells();
     peer_yields_to_own_dealloc();
-    dealloc_yields_to_conflict();
     dealloc_names_the_last_access();
+    dealloc_yields_to_conflict();
     uninit_yields_to_conflict();
     warnings_yield_to_conflicts();
     layout_yields_to_other_findings();
@@ -134,6 +135,32 @@ class Resolver {
       if (turned == known.end() || !(place(candidates_[i].at) < place(candidates_[turned->second].at))) continue;
       candidates_[turned->second].count += candidates_[i].count;
       kept_[i] = false;
+    }
+  }
+
+  // A commit covers all that its thread has issued: of several operations of one thread that are read too early the last one is
+  // named, whichever had been issued when the read came.
+  void reads_name_the_last_operation() {
+    const auto operation = [&](std::size_t i) -> const Access* {
+      const Candidate& c = candidates_[i];
+      if (!kept_[i] || c.verdict != Verdict::raw_mma || !is_error(c) || c.conflicts.empty()) return nullptr;
+      const bool loads = c.conflicts.front().at.access.kind == AccessKind::ld;
+      return loads && is_tensor_core(c.conflicts.front().other.access.kind) ? &c.conflicts.front().other.access : nullptr;
+    };
+    const auto last = [](const Candidate& c) {
+      std::uint32_t number = 0;
+      for (const Instance& one : all_other(c)) number = std::max(number, one.number);
+      return number;
+    };
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Access* x = operation(i);
+      for (std::size_t k = 0; x != nullptr && k < candidates_.size(); ++k) {
+        const Access* y = k == i ? nullptr : operation(k);
+        if (y == nullptr || candidates_[k].at.path != candidates_[i].at.path) continue;
+        const std::vector<Instance> reads = all_at(candidates_[k]);
+        const bool one_thread = x->cta == y->cta && x->issue_agent == y->issue_agent;
+        if (one_thread && last(candidates_[i]) < last(candidates_[k]) && covered(all_at(candidates_[i]), {reads.begin(), reads.end()})) kept_[i] = false;
+      }
     }
   }
 

@@ -455,9 +455,29 @@ bool Warp::complete_for(Sight which, const Access& x, std::uint32_t of_lanes) co
 }
 
 bool Warp::piped_before(Sight which, const Access& x, const Access& y) const {
-  if (!is_pipelined_pair(x, y)) return false;
-  for (const ViewGroup& group : state.views)
-    if ((group.lanes & lanes) && sight(group.views, which).count(x.cta, x.issue_agent) >= x.async_number) return true;
+  if (!is_tensor_core(x.kind) || !is_tensor_core(y.kind)) return false;
+  const bool issue_order = machine.options.profile.on(Switch::tensor_issue_order);
+  const auto runs_before = [&](const Access& a, const Access& b, const auto& knows) {
+    const bool same_thread = issue_order && a.cta == b.cta && a.issue_agent == b.issue_agent && a.async_number < b.async_number;
+    return same_thread || (is_pipelined_pair(a, b) && knows(a));
+  };
+  const auto known_here = [&](const Access& a) {
+    return std::any_of(state.views.begin(), state.views.end(), [&](const ViewGroup& group) {
+      return (group.lanes & lanes) != 0 && sight(group.views, which).count(a.cta, a.issue_agent) >= a.async_number;
+    });
+  };
+  if (runs_before(x, y, known_here)) return true;
+  // Before is transitive: what runs in front of something that runs in front of y.
+  std::vector<const TensorOperation*> in_front;
+  for (std::size_t i = machine.tensor_operations.size(); i-- > 0;) {
+    const TensorOperation& z = machine.tensor_operations[i];
+    const bool is_x = same_operation(z.access, x);
+    const bool through = std::any_of(in_front.begin(), in_front.end(), [&](const TensorOperation* later) {
+      return runs_before(z.access, later->access, [&](const Access& a) { return later->known.count(a.cta, a.issue_agent) >= a.async_number; });
+    });
+    if (is_x) return through;
+    if (through || runs_before(z.access, y, known_here)) in_front.push_back(&z);
+  }
   return false;
 }
 
