@@ -191,6 +191,23 @@ class Resolver {
   void dealloc_yields_to_conflict() {
     const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict); }, [](const Candidate& c) { return both(c); });
     drop_covered(Verdict::dealloc_live, told, [](const Candidate& c) { return c.other ? all_other(c) : all_at(c); });
+    // The commit that an early read lacks would cover what its thread had issued before, too.
+    const auto of_tensor_core = [](const Candidate& c) { return !c.conflicts.empty() && is_tensor_core(c.conflicts.front().other.access.kind); };
+    const auto thread_of = [](const Candidate& c) { return std::pair(c.conflicts.front().other.access.cta, c.conflicts.front().other.access.issue_agent); };
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> uncommitted;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (!kept_[i] || c.verdict != Verdict::raw_mma || !is_error(c) || !of_tensor_core(c)) continue;
+      std::uint32_t& number = uncommitted[thread_of(c)];
+      for (const Instance& one : all_other(c)) number = std::max(number, one.number);
+    }
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (c.verdict != Verdict::dealloc_live || !c.other || !of_tensor_core(c)) continue;
+      const auto until = uncommitted.find(thread_of(c));
+      const std::vector<Instance> freed = all_other(c);
+      if (until != uncommitted.end() && std::all_of(freed.begin(), freed.end(), [&](const Instance& one) { return one.number <= until->second; })) kept_[i] = false;
+    }
   }
 
   // Whatever orders the last access of a warp before the dealloc orders the earlier ones, too.

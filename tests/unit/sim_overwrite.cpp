@@ -89,5 +89,8 @@ TEST_CASE("A read that comes too early for several operations of one thread name
   const std::string half = "half: @warp 4 lane 0 tcgen05.mma kind=f16 d=D[0:128, 0:16] a=T b=B[0:16, 0:16] accumulate=0\n";
   const std::string whole = "whole: @warps 0..3 tcgen05.ld shape=32x32b num=32 dst=R.r[0:32] src={base: word(slot, 0), lane: warp * 32} @warps 0..3 tcgen05.wait::ld\n";
   CHECK(verdicts(ready + mma + half + barrier + whole + end) == "waw-async half < mma [warning]; raw-mma whole < half");
-  CHECK(verdicts(ready + mma + result) == "raw-mma result < mma");  // and no dealloc-live beside it
+  CHECK(verdicts(ready + mma + result) == "raw-mma result < mma");         // and no dealloc-live beside it
+  const std::string shift_result = "shift: @warp 4 lane 0 tcgen05.shift addr={base: word(slot, 0)}\n";
+  CHECK(verdicts(ready + mma + shift_result + result) == "raw-mma result < shift");  // nor for the operand that the product reads
+  CHECK(verdicts(ready + mma + shift_result + wait) == "dealloc-live free < shift");
 }
