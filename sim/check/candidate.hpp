@@ -66,12 +66,14 @@ struct Candidate {
   Verdict verdict = Verdict::deadlock;
   std::optional<Severity> severity;        // where the catalogue's is not the one
   std::optional<Switch> decided_by;        // the switch whose value decided
+  std::optional<Verdict> also;             // the next rule that the instance breaks by the same wrong operand
   Ref at;
   std::optional<Ref> other;
   Place where;
   std::string message, rule, section, fix;  // empty: from the catalogue
   Instance at_instance, other_instance;
   std::optional<Instance> origin;             // of uninit-read: the earlier access that brought the undefined value in
+  bool others_ran_ahead = false;            // of participation: the other threads of the warp went past a barrier
   bool unordered = false;                   // nothing orders the two accesses: named by the write
   BarrierFault barrier_fault = BarrierFault::none;
   std::optional<BarrierKey> barrier;        // of a finding about an mbarrier

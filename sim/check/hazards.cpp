@@ -246,8 +246,8 @@ class Checker {
       found.message = what_happens(found.verdict, ordered);
       if (other_view && !same_warp && !ordered && !tensor_core) {
         found.verdict = Verdict::alias_race;
-        found.message = fmt::format("{} and {} share cells, and nothing orders their uses", warp_.machine.kernel.buffers[x.buffer].name,
-                                    warp_.machine.kernel.buffers[y.buffer].name);
+        found.message = fmt::format("{} and {} share cells, and nothing orders their uses", warp_.machine.kernel.buffers[std::min(x.buffer, y.buffer)].name,
+                                    warp_.machine.kernel.buffers[std::max(x.buffer, y.buffer)].name);
       } else if (in_issue_order(x)) {
         found.severity = Severity::warning;
         found.decided_by = Switch::tensor_issue_order;
@@ -393,6 +393,11 @@ bool check_column(Warp& warp, Cta& cta, std::uint32_t column, std::span<const Sl
   return false;
 }
 
+// Whether the column was one of an allocation that findings have been made about.
+bool was_given_up(const Cta& cta, std::uint32_t column) {
+  return std::any_of(cta.given_up.begin(), cta.given_up.end(), [&](const auto& range) { return column >= range.first && column < range.first + range.second; });
+}
+
 bool all_bad(const Tmem& tmem, const SlabBox& box) {
   for (std::uint32_t slab = box.slab; slab < box.slab + box.slabs; ++slab)
     for (std::uint32_t column = box.column; column < box.column + box.columns; ++column)
@@ -401,6 +406,15 @@ bool all_bad(const Tmem& tmem, const SlabBox& box) {
 }
 
 }  // namespace
+
+void spoil_unwritten(Machine& machine, const Cta& cta) {
+  Sm& sm = machine.sms[cta.sm];
+  for (const Allocation& allocation : sm.allocator.live()) {
+    if (allocation.cta != cta.index) continue;
+    for (auto& quadrant : sm.cells().state)
+      for (std::uint32_t column = allocation.base; column < allocation.base + allocation.columns; ++column) quadrant[column].bad |= ~quadrant[column].low;
+  }
+}
 
 bool check_allocated(Warp& warp, Cta& cta, std::span<const SlabBox> cells) {
   Sm& sm = warp.machine.sms[cta.sm];
@@ -411,6 +425,7 @@ bool check_allocated(Warp& warp, Cta& cta, std::span<const SlabBox> cells) {
       const bool own = allocation && allocation->cta == cta.index;
       const bool fine = own && (allocation->faulty || warp.happened_before(Sight::any, allocation->record, ~0u, warp.lanes, true));
       if (!fine) {
+        if (was_given_up(cta, column)) return false;
         if (!freed_meanwhile(warp, cta, column) && all_bad(sm.cells(), box)) return false;  // told before
         return check_column(warp, cta, column, cells);
       }

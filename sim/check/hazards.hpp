@@ -38,6 +38,13 @@ void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation);
 // are told with it.
 void settle_early_accesses(Warp& warp, Cta& cta, std::uint32_t base, std::uint32_t columns, std::uint32_t record);
 
+inline constexpr std::uint32_t no_address = 0x80000000u;  // names no cell: what an alloc that is refused stores
+constexpr bool is_no_address(std::uint32_t address) { return (address & ~tcgen05::address_mask) == no_address; }
+
+// What a write with a wrong address was meant for is not known: cells of the CTA's allocations that nobody has written are known
+// bad.
+void spoil_unwritten(Machine& machine, const Cta& cta);
+
 // Whether all columns belong to a live allocation of the CTA that came before this instruction; reports what is wrong.
 bool check_allocated(Warp& warp, Cta& cta, std::span<const SlabBox> cells);
 inline bool check_allocated(Warp& warp, const TmemFootprint& cells) {

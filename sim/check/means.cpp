@@ -5,6 +5,8 @@
 #include <algorithm>
 #include <unordered_map>
 
+#include "sim/exec/operand.hpp"
+
 namespace tmemsim::sim {
 namespace {
 
@@ -142,6 +144,50 @@ std::optional<MeansMismatch> mismatch_with_means(Warp& warp, const Means& means,
       if (in_register < 0) continue;
       for (std::uint64_t key : of_cells.keys_of(in_register))
         found->meant.emplace_back(static_cast<std::uint32_t>(key >> 40), static_cast<std::uint32_t>(key >> 8 & 0xffffffffu));
+    }
+  }
+  return found;
+}
+
+std::optional<MeansMismatch> mismatch_with_means(Warp& warp, const Means& means, const std::vector<CopiedByte>& bytes) {
+  const auto& buffers = warp.machine.kernel.buffers;
+  const Buffer &tmem = buffers[means.dst.buffer], &shared = buffers[means.src.buffer];
+  if (tmem.space != Space::tmem || shared.space != Space::shared || bits(tmem.dtype) != bits(shared.dtype) || bits(shared.dtype) % 8 != 0) return std::nullopt;
+  const RegionPlan *cell_plan = warp.plan.find_region(means.dst), *byte_plan = warp.plan.find_region(means.src);
+  if (!cell_plan || !byte_plan) return std::nullopt;
+  const Warp::Start first_cell = warp.start_of(means.dst), first_byte = warp.start_of(means.src);
+  if (!first_cell.fine || !first_byte.fine || warp.base_of(means.dst).bad) return std::nullopt;
+  const Places of_cells(warp, means.dst, *cell_plan, first_cell.element, 8);
+  const std::int64_t pieces = of_cells.pieces_of_an_element();
+  std::unordered_map<std::int64_t, Piece> piece_of_byte;
+  const std::vector<std::int64_t> first_of = region_bytes(shared, *byte_plan, first_byte.element);
+  for (std::size_t i = 0; i < first_of.size(); ++i)
+    for (std::int64_t j = 0; j < pieces; ++j) piece_of_byte[first_of[i] + j] = static_cast<Piece>(i) * pieces + j;
+
+  std::optional<MeansMismatch> found;
+  std::unordered_map<std::uint64_t, Piece> comes_to;  // what is copied there
+  const auto miss = [&](Piece piece, const CopiedByte& byte, Piece kept) {
+    if (!found) {
+      found = MeansMismatch{fmt::format("lane {}, column {} gets {} of {}; {} keeps {} there", byte.lane, byte.column,
+                                        piece < 0 ? "no element" : element_text(*byte_plan, shared, piece, pieces), shared.name, tmem.name,
+                                        kept < 0 ? "none" : element_text(*cell_plan, tmem, kept, pieces)), {}};
+    }
+    for (std::uint64_t key : of_cells.keys_of(piece))
+      found->meant.emplace_back(static_cast<std::uint32_t>(key >> 40), static_cast<std::uint32_t>(key >> 8 & 0xffffffffu));
+  };
+  for (const CopiedByte& byte : bytes) {
+    const auto known = piece_of_byte.find(byte.from);
+    const Piece piece = known == piece_of_byte.end() ? -1 : known->second;
+    const std::uint64_t key = place_key(byte.lane, byte.column, byte.bit);
+    comes_to[key] = piece;
+    if (const Piece kept = of_cells.piece_at(key); kept >= 0 && kept != piece) miss(piece, byte, kept);
+  }
+  for (const CopiedByte& byte : bytes) {
+    const auto known = piece_of_byte.find(byte.from);
+    if (known == piece_of_byte.end()) continue;
+    for (std::uint64_t key : of_cells.keys_of(known->second)) {
+      const auto come = comes_to.find(key);
+      if (come == comes_to.end() || come->second != known->second) miss(known->second, byte, of_cells.piece_at(place_key(byte.lane, byte.column, byte.bit)));
     }
   }
   return found;

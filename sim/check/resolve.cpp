@@ -41,6 +41,7 @@ class Resolver {
 
   void apply() {
     first_fault_of_an_instruction();
+    conflicts_yield_to_partial_barriers();
     unordered_pairs_yield_to_ordered_ones();
     reads_name_the_last_operation();
     statements_yield_to_others();
@@ -79,6 +80,7 @@ class Resolver {
   }
   // Rules 2 and 3: of the faults of one executed instruction the first in the list is the one.
   void first_fault_of_an_instruction() {
+    lanes_outside_are_wrong_lanes();
     keep_first({Verdict::participation, Verdict::taddr_bits, Verdict::out_of_bounds, Verdict::misaligned, Verdict::lane_window,
                 Verdict::peer_lifecycle, Verdict::unallocated_access});
     keep_first({Verdict::alloc_permit, Verdict::alloc_size, Verdict::alloc_order});
@@ -92,6 +94,49 @@ class Resolver {
                            [](const Candidate& c) { return all_at(c); }));
     }
   }
+
+  // Lanes that are wrong for every warp leave the memory only where the last warp names them: one fault of the statement, the one
+  // that all its warps share.
+  void lanes_outside_are_wrong_lanes() {
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (!c.also) continue;
+      for (std::size_t k = 0; k < candidates_.size(); ++k) {
+        Candidate& shared = candidates_[k];
+        if (!kept_[k] || shared.verdict != *c.also || !same_statement(shared, c)) continue;
+        shared.count += c.count;
+        kept_[i] = false;
+        break;
+      }
+    }
+  }
+
+  // Threads that went past a barrier that the others of their warp wait in lack the order that it gives: that has been told.
+  void conflicts_yield_to_partial_barriers() {
+    std::map<std::pair<std::uint32_t, std::uint32_t>, std::uint32_t> ahead_since;  // instruction of the warp, by (CTA, warp)
+    for (const Candidate& c : candidates_) {
+      if (!c.others_ran_ahead) continue;
+      for (const Instance& one : all_at(c)) {
+        const auto [known, made] = ahead_since.try_emplace({one.cta, one.warp}, one.number);
+        if (!made) known->second = std::min(known->second, one.number);
+      }
+    }
+    if (ahead_since.empty()) return;
+    const auto is_ahead = [&](const Instance& one) {
+      const auto since = ahead_since.find({one.cta, one.warp});
+      return since != ahead_since.end() && one.number >= since->second;
+    };
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (!is_conflict(c.verdict) && !is_one_of(c.verdict, {Verdict::dealloc_live, Verdict::peer_lifecycle, Verdict::unallocated_access})) continue;
+      const std::vector<Instance> at = all_at(c), other = all_other(c);
+      bool all = true;
+      for (std::size_t k = 0; k < at.size(); ++k) all = all && (is_ahead(at[k]) || (k < other.size() && is_ahead(other[k])));
+      if (all) kept_[i] = false;
+    }
+  }
+
+  static bool same_statement(const Candidate& a, const Candidate& b) { return a.at.path == b.at.path && a.at.op == b.at.op; }
 
   // One pair of instructions, one finding: where some of its instances are ordered and others not, the ordered ones name it.
   void unordered_pairs_yield_to_ordered_ones() {
@@ -260,17 +305,24 @@ class Resolver {
     }
   }
 
-  // Two warps inside alloc or dealloc at once, where the order that is missing between the two has been told.
+  // Two warps inside alloc or dealloc at once, where the order that is missing between the two, or what they do to each other, has
+  // been told.
   void warnings_yield_to_conflicts() {
-    const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict); }, [](const Candidate& c) { return both(c); });
+    const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict) || (c.verdict == Verdict::dealloc_mismatch && c.other); },
+                                [](const Candidate& c) { return both(c); });
     for (std::size_t i = 0; i < candidates_.size(); ++i)
       if (candidates_[i].verdict == Verdict::participation && !is_error(candidates_[i]) && covered(both(candidates_[i]), told)) kept_[i] = false;
   }
 
-  // Rule 9: a value in the wrong place is told only where nothing else is wrong with the instruction.
+  // Rule 9: a value in the wrong place is told only where nothing else is wrong with the instruction, in whatever instance.
   void layout_yields_to_other_findings() {
-    const auto told = instances([](const Candidate& c) { return c.verdict != Verdict::layout_mismatch && is_error(c); }, [](const Candidate& c) { return all_at(c); });
-    drop_covered(Verdict::layout_mismatch, told, [](const Candidate& c) { return all_at(c); });
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (candidates_[i].verdict != Verdict::layout_mismatch) continue;
+      for (std::size_t k = 0; k < candidates_.size(); ++k) {
+        const Candidate& c = candidates_[k];
+        if (kept_[k] && c.verdict != Verdict::layout_mismatch && is_error(c) && same_statement(c, candidates_[i])) kept_[i] = false;
+      }
+    }
   }
 
   static bool is_error(const Candidate& c) { return !c.severity || *c.severity == Severity::error; }

@@ -38,6 +38,7 @@ void complete(Machine& machine, Cta& cta, std::uint32_t id) {
   const Views carried = std::move(barrier.views);
   const std::uint32_t uses = barrier.uses + 1, record = barrier.last_record;
   std::vector<NamedBarrier::Own> own = std::move(barrier.own);
+  const std::vector<std::uint8_t> for_all = std::move(barrier.for_all);
   barrier = NamedBarrier{};
   barrier.own = std::move(own);
   barrier.uses = uses;
@@ -55,7 +56,18 @@ void complete(Machine& machine, Cta& cta, std::uint32_t id) {
       ++group.pc;
       machine.make_ready(warp);
     }
+    if (!for_all[warp.warp] || warp.live == 0) continue;
+    Warp whole(machine, warp, static_cast<std::uint32_t>(machine.program.steps.size() - 1), warp.live, warp.executed);
+    whole.acquire(warp.live, carried, Edge::barrier);
+    whole.change_views(warp.live, [&](Views& views) { views.any.raise(cta.index, barrier_agent(machine, id), uses); });
   }
+}
+
+// Some threads of the warp never come, which is reported here: they count as if they had come and waited.
+void count_for_all(Machine& machine, NamedBarrier& barrier, WarpState& warp) {
+  barrier.counted[warp.warp] = barrier.for_all[warp.warp] = 1;
+  barrier.threads += 32;
+  barrier.views.join_released(Warp(machine, warp, static_cast<std::uint32_t>(machine.program.steps.size() - 1), warp.live, warp.executed).released(warp.live));
 }
 
 void count_if_whole(NamedBarrier& barrier, const WarpState& warp) {
@@ -84,8 +96,9 @@ void report_partial(Machine& machine, WarpState& warp, std::uint32_t id, std::ui
   for (const LaneGroup& group : warp.groups) {
     if (group.state != LaneGroup::State::barrier || group.waits_for != id) continue;
     Warp waiting(machine, warp, group.pc, group.lanes, group.number);
-    waiting.report(waiting.candidate(Verdict::participation, fmt::format("only {} of the 32 threads of the warp come to barrier {}",
-                                                                         std::popcount(arrived), id)));
+    Candidate found = waiting.candidate(Verdict::participation, fmt::format("only {} of the 32 threads of the warp come to barrier {}", std::popcount(arrived), id));
+    found.others_ran_ahead = true;
+    waiting.report(std::move(found));
     return;
   }
 }
@@ -111,6 +124,7 @@ Ran arrive(Warp& warp, const Expr& id_expr, const Expr* count, bool waits) {
     barrier.all_threads = !count;
     barrier.arrived.assign(warp.cta.warps.size(), 0);
     barrier.counted.assign(warp.cta.warps.size(), 0);
+    barrier.for_all.assign(warp.cta.warps.size(), 0);
   } else if (barrier.expected != expected) {
     warp.report(warp.candidate(Verdict::participation,
                                fmt::format("this use of barrier {} has {} threads for some warps and {} for this one", id, barrier.expected, expected),
@@ -159,8 +173,7 @@ void barriers_after_exit(Machine& machine, Cta& cta) {
       const std::uint32_t arrived = barrier.arrived[warp.warp];
       if (arrived == 0 || barrier.counted[warp.warp] || (warp.live & ~arrived) != 0) continue;
       report_partial(machine, warp, id, arrived);  // the others have gone past it, to their exit
-      barrier.counted[warp.warp] = 1;
-      barrier.threads += 32;
+      count_for_all(machine, barrier, warp);
     }
     if (is_complete(machine, cta, barrier)) complete(machine, cta, id);
   }
@@ -175,8 +188,7 @@ bool resolve_partial_barriers(Machine& machine, Cta& cta) {
       const std::uint32_t arrived = barrier.arrived[warp.warp];
       if (arrived == 0 || barrier.counted[warp.warp] || warp.live == 0 || machine.wait_for_others(warp, warp.live & ~arrived)) continue;
       report_partial(machine, warp, id, arrived);
-      barrier.counted[warp.warp] = 1;
-      barrier.threads += 32;
+      count_for_all(machine, barrier, warp);
       changed = true;
     }
     if (is_complete(machine, cta, barrier)) complete(machine, cta, id);

@@ -174,6 +174,32 @@ Effect load(const BulkCopy& op, Warp& warp, const Side& own, const Side& src, st
   };
 }
 
+// A copy that has been reported moves nothing. Its bytes count all the same, and what it was meant to write is known bad.
+Effect count_only(const BulkCopy& op, Warp& warp, std::uint32_t& record) {
+  const Buffer& buffer = warp.machine.kernel.buffers[op.dst.buffer];
+  if (buffer.space != Space::shared) {
+    warp.machine.global[op.dst.buffer].spoil_undefined(0, byte_size(buffer));
+    return {};
+  }
+  std::int64_t offset = -1;
+  if (op.bar) {
+    const ByteSpan bar = warp.locate(warp.plan(*op.bar), 8);
+    if (bar.lanes != 0) offset = bar.first[warp.first_lane()];
+  }
+  const std::int64_t bytes = warp.plan(op.dst).elements * bits(buffer.dtype) / 8;
+  const Views views = warp.released(0);
+  const View knows = warp.released(warp.lanes).any;
+  std::vector<std::uint32_t> signalled;
+  for (Cta* cta : destinations(op, warp, offset)) {
+    cta->shared.spoil_undefined(buffer.offset.value_or(0), byte_size(buffer));
+    record = warp.record(op.dst.buffer);
+    if (offset >= 0 && use_mbarrier(warp, *cta, offset, record)) signalled.push_back(cta->index);
+  }
+  return [signalled, offset, bytes, record, views, knows](Machine& machine) {
+    for (std::uint32_t index : signalled) mbarrier_complete_tx(machine, machine.ctas[index], offset, bytes, {record, &views, true, &knows});
+  };
+}
+
 Effect store(Warp& warp, const Side& dst, const Side& src, std::uint32_t& record) {
   BulkThread& thread = thread_of(warp);
   const std::uint32_t number = ++thread.issued;
@@ -207,7 +233,10 @@ Flight issue(const BulkCopy& op, Warp& warp) {
     Warp one(warp.machine, warp.state, warp.step, rest & (~rest + 1u), warp.number);
     one.event = warp.event;
     auto dst = side_of(one, op.dst), src = side_of(one, op.src);
-    if (!dst || !src) continue;
+    if (!dst || !src) {
+      if (Effect effect = count_only(op, one, flight.record)) effects.push_back(std::move(effect));
+      continue;
+    }
     if (dst->order != src->order)
       input_error(warp.machine.kernel.files, warp.machine.program.steps[warp.step].stmt->at,
                   fmt::format("the elements of {} and {} stand in different orders", dst->buffer->name, src->buffer->name),

@@ -108,14 +108,19 @@ Ran execute(const Mapa& op, Warp& warp) {
   const ByteSpan span = warp.locate(mem, 1);
   const LaneValues ranks = warp.evaluate(op.rank);
   const std::uint32_t row = warp.plan(op.dst).rows.front();
-  warp.write_row(row, warp.lanes, 0, ranks.bad | (warp.lanes & ~span.lanes));
+  const std::uint32_t size = cluster_size(warp.machine.kernel.launch);
+  std::uint32_t wrong = 0;
+  for (std::uint32_t lane = 0; lane < 32; ++lane)
+    if ((warp.lanes >> lane & 1u) && static_cast<std::uint32_t>(ranks.value[lane]) >= size) wrong |= 1u << lane;
+  warp.write_row(row, warp.lanes, 0, ranks.bad | wrong | (warp.lanes & ~span.lanes));
   for (std::uint32_t lanes = warp.lanes; lanes != 0; lanes &= lanes - 1) {
     const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
     const auto rank = static_cast<std::uint32_t>(ranks.value[lane]);
-    if (rank >= cluster_size(warp.machine.kernel.launch)) {
-      input_error(warp.machine.kernel.files, warp.machine.program.steps[warp.step].stmt->at, fmt::format("rank {} names no CTA of the cluster", ranks.value[lane]));
-    }
     warp.state.registers.row(row)[lane] = rank << 24 | static_cast<std::uint32_t>(span.first[lane]);
+  }
+  if ((wrong & ~ranks.bad) != 0) {
+    const auto lane = static_cast<std::size_t>(std::countr_zero(wrong & ~ranks.bad));
+    warp.report(warp.candidate(Verdict::out_of_bounds, fmt::format("rank {} names no CTA of a cluster of {}", ranks.value[lane], size)));
   }
   return Ran::finished();
 }

@@ -102,8 +102,10 @@ class Warp {
 
   // ---- shared and global memory ----
   // Where each lane's access falls; reports what is out of bounds or misaligned and leaves those lanes out. `rank`: shared
-  // memory of that CTA of the cluster.
-  ByteSpan locate(const MemPlan& mem, int bytes, const std::optional<Expr>& rank = std::nullopt);
+  // memory of that CTA of the cluster; `no_rank`: what it is to name none.
+  ByteSpan locate(const MemPlan& mem, int bytes, const std::optional<Expr>& rank = std::nullopt, Verdict no_rank = Verdict::out_of_bounds);
+  // Of a write: where lanes are left out, the bytes of the buffer that nobody has written are known bad; some of them were meant.
+  void spoil_if_left_out(const MemPlan& mem, const ByteSpan& span);
   // Word `value` of a buffer for each lane becomes the value.
   void load_words(BufferId buffer, std::uint32_t of_lanes, LaneValues& index_to_value);
   enum class Touch : std::uint8_t { read, write };

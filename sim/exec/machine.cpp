@@ -33,6 +33,23 @@ void put_initial(const Kernel& kernel, const Buffer& buffer, ByteMemory& memory,
     put_bits(memory, first_byte * 8 + slot(static_cast<std::int64_t>(i)) * width, width, values[i]);
 }
 
+// The buffer in tensor memory that an instruction copies to or from by what its author says: in `means`, or in the primitive
+// that it was lowered from.
+std::optional<BufferId> view_of(const Kernel& kernel, const Stmt& stmt, const Stmt* tile) {
+  const auto in_tmem = [&](const Region& dst, const Region& src) -> std::optional<BufferId> {
+    for (const Region* region : {&dst, &src})
+      if (kernel.buffers[region->buffer].space == Space::tmem) return region->buffer;
+    return std::nullopt;
+  };
+  if (stmt.means) return in_tmem(stmt.means->dst, stmt.means->src);
+  const auto* lowered = tile ? std::get_if<Lowered>(&tile->node) : nullptr;
+  if (!lowered) return std::nullopt;
+  if (const auto* copy = std::get_if<Copy>(&lowered->origin)) return in_tmem(copy->dst, copy->src);
+  if (const auto* copy = std::get_if<CopyAsync>(&lowered->origin)) return in_tmem(copy->dst, copy->src);
+  if (const auto* fill = std::get_if<Fill>(&lowered->origin)) return in_tmem(fill->dst, fill->dst);
+  return std::nullopt;
+}
+
 }  // namespace
 
 Machine::Machine(const Program& program_, const Options& options_, Observer* observer)
@@ -40,12 +57,15 @@ Machine::Machine(const Program& program_, const Options& options_, Observer* obs
   plans.resize(program.steps.size());
   in_tile.assign(program.steps.size(), 0);
   executed.assign(program.steps.size(), 0);
-  bool inside = false;
+  const Stmt* tile = nullptr;
   for (std::size_t i = 0; i < program.steps.size(); ++i) {
-    plan_step(program, program.steps[i], plans[i]);
-    if (program.steps[i].kind == Step::Kind::tile_begin) inside = true;
-    if (program.steps[i].kind == Step::Kind::tile_end) inside = false;
-    in_tile[i] = inside;
+    const Step& step = program.steps[i];
+    plan_step(program, step, plans[i]);
+    if (step.kind == Step::Kind::tile_begin) tile = step.stmt;
+    if (step.kind == Step::Kind::tile_end) tile = nullptr;
+    in_tile[i] = tile != nullptr;
+    if (step.kind != Step::Kind::op) continue;
+    if (const auto view = view_of(kernel, *step.stmt, tile)) plans[i].set_view(*view);
   }
 
   const Launch& launch = kernel.launch;

@@ -84,6 +84,7 @@ struct LaneGroup {
   bool yielded = false;          // has taken a backward branch since the other lanes ran
   bool retrying = false;         // executes the operation again that blocked it
   std::uint32_t apart_at = ~0u;  // step that its lanes execute by themselves although others stand there too
+  bool told_apart = false;       // its lanes have been reported to come without the others, and still do
   bool alone = false;            // goes on with an operation of the whole warp although lanes are missing: reported
 };
 
@@ -119,6 +120,7 @@ struct NamedBarrier {
   bool all_threads = false;         // no count was given: exited threads are not waited for
   std::vector<std::uint32_t> arrived;  // [warp]: lanes
   std::vector<std::uint8_t> counted;   // [warp]
+  std::vector<std::uint8_t> for_all;   // [warp]: counted for all its threads although some did not come, which has been reported
   std::uint32_t threads = 0;        // counted so far
   std::uint32_t last_record = 0, completed_by = 0;
   std::uint32_t uses = 0;           // completed so far
@@ -153,6 +155,7 @@ struct BulkThread {
 struct PairCall {
   bool waiting = false, granted = false;
   std::uint32_t columns = 0, base = 0, record = 0;
+  bool faulty = false;     // reported: an alloc that gets no columns, a dealloc that frees none
 };
 
 // What a strong store to a flag hands to the strong loads that read it.
@@ -188,6 +191,7 @@ struct Cta {
   std::vector<std::uint32_t> alloc_columns;
   std::uint32_t most_columns = 0, alloc_sizes = 0;  // asked for and held at once, at most; the sizes asked for, as bits
   std::uint32_t last_lifecycle_record = 0;  // last alloc or dealloc
+  std::vector<std::pair<std::uint32_t, std::uint32_t>> given_up;  // base, columns: faulty allocations that had to make room
   std::vector<std::uint32_t> lost_deallocs;  // columns; whose address is known bad: what they were meant to free is no leak
   std::map<std::int64_t, Mbarrier> mbarriers;   // by byte offset in the window; valid and invalidated ones
   std::uint32_t next_agent = 0;          // first counter that nobody uses
@@ -363,6 +367,7 @@ struct Machine {
   void report_unfinished_copies(const Cta& cta);
   void report_remote_after_exit();
   bool everybody_polls() const;          // all who can run ask mbarriers that nothing changes
+  bool give_up_faulty_columns();         // allocations that findings have been made about make room for allocs that wait
   bool resolve_rendezvous(Cta& cta);     // lets operations of the whole warp go on with the lanes that came
   bool quiesce();                        // nobody can run: true when something was found that lets the run go on
   void report_blocked();

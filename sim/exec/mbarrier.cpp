@@ -511,7 +511,7 @@ template <class Visit> void for_each_lane(std::uint32_t lanes, Visit&& visit) {
 
 // Calls act(owner, offset, lane, signal) for each lane: every thread signals by itself.
 template <class Act> Ran signal_each(Warp& warp, const Mem& bar, const std::optional<Expr>& rank, Sem sem, Act&& act) {
-  const ByteSpan span = warp.locate(warp.plan(bar), object_bytes, rank);
+  const ByteSpan span = warp.locate(warp.plan(bar), object_bytes, rank, Verdict::mbar_target);
   for_each_lane(span.lanes, [&](std::uint32_t lane) {
     Cta& owner = *span.owner;
     const std::uint32_t record = lane_record(warp, 1u << lane);

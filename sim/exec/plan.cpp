@@ -102,6 +102,11 @@ void StepPlan::add(const Program& program, const Step& step, const TmemAddr& add
   addresses_.emplace_back(&address, std::move(plan));
 }
 
+void StepPlan::set_view(BufferId buffer) {
+  for (auto& [address, plan] : addresses_)
+    if (!plan.has_cell) plan.view = buffer;
+}
+
 void StepPlan::add(const Program& program, const Step& step, const Region& region) {
   const Buffer& buffer = program.kernel->buffers.at(region.buffer);
   RegionPlan plan;

@@ -98,6 +98,8 @@ class StepPlan {
   void add(const Program& program, const Step& step, const Mem& mem);
   void add(const Program& program, const Step& step, const TmemAddr& address);
   void add(const Program& program, const Step& step, const Region& region);
+  // The buffer through which the step reaches tensor memory where its address names none.
+  void set_view(BufferId buffer);
 
  private:
   template <class Key, class Plan> using Table = std::vector<std::pair<const Key*, Plan>>;

@@ -80,6 +80,7 @@ void Machine::merge_groups(WarpState& warp) {
       groups[i].lanes |= groups[j].lanes;
       groups[i].yielded = groups[i].yielded && groups[j].yielded;
       groups[i].alone = groups[i].alone || groups[j].alone;
+      groups[i].told_apart = groups[i].told_apart && groups[j].told_apart;
       groups[i].state = LaneGroup::State::ready;
       groups.erase(groups.begin() + static_cast<std::ptrdiff_t>(j));
     }
@@ -370,6 +371,8 @@ void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_
   const bool whole_warp = row.who == Who::warp_aligned || row.name == "barrier.sync" || row.name == "barrier.arrive";
   if (!group.retrying) group.number = ++warp.executed;
   const bool partial_by_guard = whole_warp && names_part_of_a_warp(step.where);
+  const std::uint32_t named = lanes;
+  if (partial_by_guard && row.who != Who::warp_aligned) lanes = group.lanes;  // reported, and as if the barrier named the warp
   if (whole_warp && !group.retrying && !group.alone && !partial_by_guard && row.who == Who::warp_aligned && lanes != warp.live) {
     group.state = LaneGroup::State::rendezvous;  // the others may still come; if not, quiesce() lets us go on
     --warp.executed;
@@ -383,11 +386,12 @@ void Machine::execute_operation(WarpState& warp, std::size_t index, std::uint32_
   Warp context(*this, warp, at, lanes, group.number, group.retrying);
   if (tracer) context.event = &tracer->begin(Event::Kind::execute, warp, at, lanes);
   const bool exited = row.who == Who::warp_aligned && warp.live != ~0u;
-  if (!group.retrying && (partial_by_guard || exited)) {
-    context.report(context.candidate(Verdict::participation,
-                                     exited ? fmt::format("{} threads of the warp have exited", 32 - std::popcount(warp.live))
-                                            : std::string("the statement names only a part of the warp")));
+  if (!group.retrying && partial_by_guard && !exited) {
+    Warp partial(*this, warp, at, named, group.number);
+    partial.report(partial.candidate(Verdict::participation, "the statement names only a part of the warp"));
   }
+  if (!group.retrying && exited)
+    context.report(context.candidate(Verdict::participation, fmt::format("{} threads of the warp have exited", 32 - std::popcount(warp.live))));
   if (!in_tile[at] && row.moves_data && !group.retrying) log_issue(warp, at, lanes);
   if (!group.retrying && (lanes != warp.live || row.choice == Choice::leader)) note_lanes(warp, at, group, lanes, group.number);
   happened += open_facts.affects[at];
@@ -584,7 +588,12 @@ void Machine::exit_cta(Cta& cta) {
   report_unfinished_copies(cta);
   const std::vector<Allocation> live = sm.allocator.live();
   for (const Allocation& allocation : live) {
-    if (allocation.cta != cta.index || allocation.faulty) continue;
+    if (allocation.cta != cta.index) continue;
+    if (allocation.faulty) {
+      sm.allocator.give(allocation.base);
+      columns_freed(sm);
+      continue;
+    }
     if (const auto lost = std::find(cta.lost_deallocs.begin(), cta.lost_deallocs.end(), allocation.columns); lost != cta.lost_deallocs.end()) {
       cta.lost_deallocs.erase(lost);
       continue;
@@ -658,6 +667,15 @@ bool Machine::wait_for_others(const WarpState& warp, std::uint32_t lanes) const 
   });
 }
 
+// Lanes of the warp stand in a named barrier that comes before the step: what they lack is missing there.
+namespace {
+bool waits_in_barrier(const Cta& cta, const WarpState& warp, std::uint32_t step) {
+  return std::any_of(warp.groups.begin(), warp.groups.end(), [&](const LaneGroup& group) {
+    return group.state == LaneGroup::State::barrier && (group.pc < step || cta.barriers[group.waits_for].for_all[warp.warp]);
+  });
+}
+}  // namespace
+
 bool Machine::resolve_rendezvous(Cta& cta) {
   bool changed = false;
   for (WarpState& warp : cta.warps) {
@@ -666,15 +684,37 @@ bool Machine::resolve_rendezvous(Cta& cta) {
       if (group.state == LaneGroup::State::rendezvous && !is_wait_of_a_warp(program.steps[group.pc]) && (!first || group.pc < first->pc)) first = &group;
     if (!first) continue;
     const std::uint32_t lanes = executing(program.steps[first->pc], warp, first->lanes);
-    if (wait_for_others(warp, warp.live & ~lanes)) continue;
+    if (wait_for_others(warp, warp.live & ~lanes) || waits_in_barrier(cta, warp, first->pc)) continue;
     Warp context(*this, warp, first->pc, lanes, warp.executed + 1);
-    if (warp.live == ~0u) {  // with exited threads the executor's caller reports
+    if (warp.live == ~0u && !first->told_apart) {  // with exited threads the executor's caller reports
       context.report(context.candidate(Verdict::participation, fmt::format("only {} of the 32 threads of the warp execute it", std::popcount(lanes))));
     }
     first->state = LaneGroup::State::ready;
-    first->alone = true;
+    first->alone = first->told_apart = true;
     make_ready(warp);
     changed = true;
+  }
+  return changed;
+}
+
+bool Machine::give_up_faulty_columns() {
+  bool changed = false;
+  for (Sm& sm : sms) {
+    const bool wanted = std::any_of(sm.ctas.begin(), sm.ctas.end(), [&](std::uint32_t index) {
+      return std::any_of(ctas[index].warps.begin(), ctas[index].warps.end(), [](const WarpState& warp) {
+        return std::any_of(warp.groups.begin(), warp.groups.end(), [](const LaneGroup& group) { return group.state == LaneGroup::State::alloc; });
+      });
+    });
+    if (!wanted) continue;
+    const std::vector<Allocation> live = sm.allocator.live();
+    for (const Allocation& allocation : live) {
+      if (!allocation.faulty) continue;
+      ctas[allocation.cta].given_up.emplace_back(allocation.base, allocation.columns);
+      sm.allocator.give(allocation.base);
+      if (tracer) tracer->allocate(ctas[allocation.cta].sm, allocation.cta, allocation.base, allocation.columns, false);
+      changed = true;
+    }
+    if (changed) columns_freed(sm);
   }
   return changed;
 }
@@ -689,7 +729,7 @@ bool Machine::quiesce() {
     if (resolve_rendezvous(cta)) return true;
   for (Cta& cta : ctas)
     if (resolve_partial_barriers(*this, cta)) return true;
-  if (resolve_uninitialised_waits(*this)) return true;
+  if (resolve_uninitialised_waits(*this) || give_up_faulty_columns()) return true;
   report_blocked();
   return false;
 }

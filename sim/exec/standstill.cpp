@@ -225,17 +225,23 @@ void Machine::report_blocked() {
   }
   if (allocs.empty() && others.empty()) return;
   stopped = true;
+  const auto asks_too_much = [&](const Blocked& blocked) {
+    return sms[ctas[blocked.warp->cta].sm].allocator.held_by(blocked.warp->cta) + blocked.group->waits_for > tcgen05::columns;
+  };
   for (const Blocked& blocked : allocs) {
     const Cta& cta = ctas[blocked.warp->cta];
     const Sm& sm = sms[cta.sm];
     const std::uint32_t columns = blocked.group->waits_for, own = sm.allocator.held_by(cta.index);
+    // Who waits for the columns of a CTA that can never go on: that one's request is the fault.
+    if (!asks_too_much(blocked) && std::any_of(allocs.begin(), allocs.end(), [&](const Blocked& other) { return ctas[other.warp->cta].sm == cta.sm && asks_too_much(other); }))
+      continue;
     Candidate found;
     found.at = ref(blocked.group->record);
     found.at_instance = {cta.index, blocked.warp->warp, blocked.group->number};
     found.where.space = "tmem";
     found.where.sm = cta.sm;
     found.where.cta = cta.index;
-    if (own + columns > 512) {
+    if (asks_too_much(blocked)) {
       found.verdict = Verdict::alloc_capacity;
       found.message = fmt::format("the CTA holds {} columns and asks for {} more; there are 512", own, columns);
     } else {

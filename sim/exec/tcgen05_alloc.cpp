@@ -54,12 +54,6 @@ Place columns_place(const Warp& warp, std::int64_t first, std::int64_t count) {
   return place;
 }
 
-std::uint32_t next_legal_size(std::int64_t cols) {
-  for (std::uint32_t size = 32; size < 512; size *= 2)
-    if (cols <= size) return size;
-  return 512;
-}
-
 // The life cycle operations of one CTA follow each other; two warps inside them at once is a participation warning.
 void note_lifecycle(Warp& warp, std::uint32_t record) {
   const std::uint32_t last = warp.cta.last_lifecycle_record;
@@ -138,29 +132,43 @@ std::uint32_t lifecycle_record(Warp& warp) {
   return warp.machine.accesses.add(access);
 }
 
+// The two halves of an operation do not fit; told from the CTA with the higher index, whoever came first.
+void report_halves(Warp& warp, std::string message, std::uint32_t theirs) {
+  Candidate found = warp.candidate(Verdict::peer_lifecycle, std::move(message), theirs);
+  if (found.at_instance < found.other_instance) swap_sides(found);
+  warp.report(std::move(found));
+}
+
 // Both CTAs of the pair ask; whoever comes second allocates for both.
 Ran alloc_in_pair(const TcgenAlloc& op, Warp& warp, std::uint32_t columns, std::uint32_t record, bool faulty) {
   PairCall& mine = warp.cta.pair_alloc;
   if (mine.granted) {
-    const std::uint32_t base = mine.base;
+    const PairCall granted = mine;
     mine = {};
-    store_base(warp, op.slot, base, faulty);
+    store_base(warp, op.slot, granted.base, granted.faulty);
     return Ran::finished();
   }
   Cta* peer = warp.retrying ? &warp.machine.ctas[warp.machine.cta_of_rank(warp.cta, warp.cta.rank ^ 1u)] : peer_of(warp);
   if (!peer) {
-    store_base(warp, op.slot, 0, true);
+    store_base(warp, op.slot, no_address, true);
     return Ran::finished();
   }
   if (!warp.retrying && !knows_that_it_runs(warp, *peer)) {
     warp.report(warp.candidate(Verdict::peer_lifecycle, fmt::format("nothing orders the alloc of the pair after the start of CTA {}", peer->index)));
   }
-  mine = {true, false, columns, 0, record};
+  mine = {true, false, columns, 0, record, faulty};
   PairCall& theirs = peer->pair_alloc;
   if (!theirs.waiting) return Ran::blocked(LaneGroup::State::pair, columns, record);
-  if (theirs.columns != columns) {
-    warp.report(warp.candidate(Verdict::peer_lifecycle, fmt::format("one CTA of the pair asks for {} columns and the other for {}", columns, theirs.columns), theirs.record));
+  if (faulty || theirs.faulty) {  // neither gets any
+    const std::uint32_t waiting = theirs.record;
+    theirs = {false, true, theirs.columns, no_address, waiting, true};
+    mine = {};
+    store_base(warp, op.slot, no_address, true);
+    release(warp, *peer, waiting);
+    return Ran::finished();
   }
+  const bool differ = theirs.columns != columns;
+  if (differ && !warp.retrying) report_halves(warp, fmt::format("one CTA of the pair asks for {} columns and the other for {}", columns, theirs.columns), theirs.record);
   Sm& sm = warp.sm();
   Sm& other = warp.machine.sms[peer->sm];
   const auto own_half = take(warp, sm, columns, warp.cta.index, record);
@@ -171,9 +179,12 @@ Ran alloc_in_pair(const TcgenAlloc& op, Warp& warp, std::uint32_t columns, std::
     return Ran::blocked(LaneGroup::State::alloc, columns, record);
   }
   if (own_half->base != peer_half->base) {
-    warp.report(warp.candidate(Verdict::peer_lifecycle, fmt::format("the pair got column {} in one CTA and {} in the other", own_half->base, peer_half->base), theirs.record));
+    if (!differ) report_halves(warp, fmt::format("the pair got column {} in one CTA and {} in the other", own_half->base, peer_half->base), theirs.record);
   }
-  if (faulty) sm.allocator.mark_faulty(own_half->base);
+  if (differ) {
+    sm.allocator.mark_faulty(own_half->base);
+    other.allocator.mark_faulty(peer_half->base);
+  }
   sm.cells().reset(own_half->base, columns);
   other.cells().reset(peer_half->base, theirs.columns);
   settle_early_accesses(warp, warp.cta, own_half->base, columns, record);
@@ -185,7 +196,7 @@ Ran alloc_in_pair(const TcgenAlloc& op, Warp& warp, std::uint32_t columns, std::
   theirs.waiting = false;
   theirs.base = peer_half->base;
   mine = {};
-  store_base(warp, op.slot, own_half->base, faulty);
+  store_base(warp, op.slot, own_half->base, false);
   if (warp.event) warp.event->text = fmt::format("columns {}..{} of the pair", own_half->base, own_half->base + columns - 1);
   release(warp, *peer, waiting);
   return Ran::finished();
@@ -202,11 +213,11 @@ void give_back(Warp& warp, Cta& cta, std::uint32_t base, std::uint32_t record) {
   warp.machine.columns_freed(sm);
 }
 
-// The columns are free when both CTAs of the pair have come.
-Ran dealloc_in_pair(Warp& warp, const Allocation& freed, std::uint32_t record) {
+// The columns are free when both CTAs of the pair have come; those of a half that misses its allocation are not freed at all.
+Ran dealloc_in_pair(Warp& warp, const Allocation& freed, std::uint32_t record, bool mismatched) {
   Cta* peer = peer_of(warp);
   if (!peer) {
-    give_back(warp, warp.cta, freed.base, record);
+    if (!mismatched) give_back(warp, warp.cta, freed.base, record);
     return Ran::finished();
   }
   const Allocation* half = warp.machine.sms[peer->sm].allocator.starting_at(freed.base);
@@ -220,17 +231,16 @@ Ran dealloc_in_pair(Warp& warp, const Allocation& freed, std::uint32_t record) {
   }
   PairCall& theirs = peer->pair_dealloc;
   if (!theirs.waiting) {
-    warp.cta.pair_dealloc = {true, false, freed.columns, freed.base, record};
+    warp.cta.pair_dealloc = {true, false, freed.columns, freed.base, record, mismatched};
     return Ran::blocked(LaneGroup::State::pair, freed.columns, record);
   }
-  if (theirs.columns != freed.columns) {
-    warp.report(warp.candidate(Verdict::peer_lifecycle, fmt::format("one CTA of the pair frees {} columns and the other {}", freed.columns, theirs.columns), theirs.record));
-  }
+  if (theirs.columns != freed.columns && !freed.faulty && !(half && half->faulty))
+    report_halves(warp, fmt::format("one CTA of the pair frees {} columns and the other {}", freed.columns, theirs.columns), theirs.record);
   const PairCall waiting = theirs;
   theirs.waiting = false;
   theirs.granted = true;
-  give_back(warp, warp.cta, freed.base, record);
-  give_back(warp, *peer, waiting.base, waiting.record);
+  if (!mismatched) give_back(warp, warp.cta, freed.base, record);
+  if (!waiting.faulty) give_back(warp, *peer, waiting.base, waiting.record);
   release(warp, *peer, waiting.record);
   return Ran::finished();
 }
@@ -239,8 +249,8 @@ Ran dealloc_in_pair(Warp& warp, const Allocation& freed, std::uint32_t record) {
 
 Ran execute(const TcgenAlloc& op, Warp& warp) {
   const WarpValue cols = warp.evaluate_for_warp(op.cols, "the number of columns");
-  const bool legal = tcgen05::is_alloc_size(cols.value);
-  const std::uint32_t columns = legal ? static_cast<std::uint32_t>(cols.value) : next_legal_size(cols.value);
+  const bool legal = tcgen05::is_alloc_size(cols.value), faulty = !legal || cols.bad;
+  const std::uint32_t columns = legal ? static_cast<std::uint32_t>(cols.value) : 0;
   const LaneGroup* group = warp.machine.group_at(warp.state, warp.step, warp.lanes);
   std::uint32_t record = warp.retrying && group ? group->record : 0;
   if (record == 0) {
@@ -250,23 +260,23 @@ Ran execute(const TcgenAlloc& op, Warp& warp) {
     if (!legal && !cols.bad) {
       warp.report(warp.candidate(Verdict::alloc_size, fmt::format("{} columns cannot be allocated", cols.value)));
     }
-    note_request(warp, columns);
-    if (legal && !cols.bad) check_order_of_sizes(warp, record, columns);
+    if (!faulty) {
+      note_request(warp, columns);
+      check_order_of_sizes(warp, record, columns);
+    }
   }
-  if (op.cta_group == 2) return alloc_in_pair(op, warp, columns, record, !legal || cols.bad);
-  Sm& sm = warp.sm();
-  const auto taken = take(warp, sm, columns, warp.cta.index, record);
-  const bool faulty = !legal || cols.bad;
-  if (!taken) {
-    if (!faulty) return Ran::blocked(LaneGroup::State::alloc, columns, record);
-    store_base(warp, op.slot, 0, true);  // the request has been reported: go on with an address that is known bad
+  if (op.cta_group == 2) return alloc_in_pair(op, warp, columns, record, faulty);
+  if (faulty) {  // the request has been reported: go on with an address that is known bad, and without columns
+    store_base(warp, op.slot, no_address, true);
     return Ran::finished();
   }
-  if (faulty) sm.allocator.mark_faulty(taken->base);
+  Sm& sm = warp.sm();
+  const auto taken = take(warp, sm, columns, warp.cta.index, record);
+  if (!taken) return Ran::blocked(LaneGroup::State::alloc, columns, record);
   sm.cells().reset(taken->base, columns);
   settle_early_accesses(warp, warp.cta, taken->base, columns, record);
   note_allocation(warp, *taken, true);
-  store_base(warp, op.slot, taken->base, faulty);
+  store_base(warp, op.slot, taken->base, false);
   if (warp.event) warp.event->text = fmt::format("columns {}..{}", taken->base, taken->base + columns - 1);
   if (warp.retrying) {
     if (warp.machine.tracer) warp.machine.tracer->see_dealloc(warp.cta.sm);
@@ -305,9 +315,12 @@ Ran execute(const TcgenDealloc& op, Warp& warp) {
 
   Sm& sm = warp.sm();
   const auto base = static_cast<std::uint32_t>(address.value);
+  if (address.bad && is_no_address(base)) return Ran::finished();  // of a refused alloc, which holds nothing
   const Allocation* allocation = sm.allocator.starting_at(base);
   const bool own = allocation && allocation->cta == warp.cta.index;
-  if (!own || allocation->columns != static_cast<std::uint32_t>(cols.value)) {
+  const bool mismatched = !own || allocation->columns != static_cast<std::uint32_t>(cols.value);
+  if (mismatched && !own && std::erase(warp.cta.given_up, std::pair(base, static_cast<std::uint32_t>(cols.value))) != 0) return Ran::finished();
+  if (mismatched) {
     const bool known_bad = address.bad || cols.bad || (own && allocation->faulty);
     if (!known_bad) {
       std::string message;
@@ -331,15 +344,15 @@ Ran execute(const TcgenDealloc& op, Warp& warp) {
     const std::vector<Allocation> live = sm.allocator.live();
     for (const Allocation& one : live)
       if (one.cta == warp.cta.index && one.base < end && first < one.base + one.columns && one.base != base) sm.allocator.mark_faulty(one.base);
-    if (!own) {
-      if (known_bad) warp.cta.lost_deallocs.push_back(static_cast<std::uint32_t>(cols.value));
-      return Ran::finished();
-    }
+    if (!own && known_bad) warp.cta.lost_deallocs.push_back(static_cast<std::uint32_t>(cols.value));
+    if (!own) return Ran::finished();
+    // Nothing is freed with the wrong count. Whether this allocation was meant, or another, is open: no finding follows from it.
+    sm.allocator.mark_faulty(base);
+    if (op.cta_group != 2) return Ran::finished();
   }
-  // Who frees with the wrong count meant this allocation: the rest of the program is judged as if it had been right.
-  const Allocation freed = *allocation;
+  const Allocation freed = *sm.allocator.starting_at(base);
   if (!freed.faulty) check_dealloc(warp, warp.cta, freed);
-  if (op.cta_group == 2) return dealloc_in_pair(warp, freed, record);
+  if (op.cta_group == 2) return dealloc_in_pair(warp, freed, record, mismatched);
   sm.allocator.give(freed.base);
   note_allocation(warp, freed, false);
   for (std::uint32_t granule = freed.base / 32; granule < (freed.base + freed.columns) / 32; ++granule) sm.history[granule] = {record, warp.cta.index};

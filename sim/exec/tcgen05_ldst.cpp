@@ -240,6 +240,7 @@ struct Checked {
   CellMove move;
   bool fine = false;      // no finding about the address: the access counts
   bool in_range = false;  // the move can be made at all
+  bool refused = false;   // the address is that of a refused alloc: it stands for no cells
   std::uint32_t intended_quadrant = 0;  // that the address names
 };
 
@@ -269,10 +270,12 @@ Checked check_address(Warp& warp, const TmemAddr& operand, Shape shape, int num,
     const std::uint32_t l = tcgen05::lane_of(part), c = tcgen05::column_of(part);
     if (part & ~tcgen05::address_mask) {
       fault(warp.candidate(Verdict::taddr_bits, fmt::format("address {:#010x} has bits outside lane (22:16) and column (8:0)", part)));
-    } else if (c + columns > tcgen05::columns || l + lanes > tcgen05::lanes) {
-      fault(at_cells(warp, Verdict::out_of_bounds, c + columns > tcgen05::columns ? fmt::format("columns {} to {} leave the 512 of tensor memory", c, c + columns - 1)
-                                                                                  : fmt::format("lanes {} to {} leave the 128 of tensor memory", l, l + lanes - 1),
-                     l, lanes, c, columns));
+    } else if (c + columns > tcgen05::columns) {
+      fault(at_cells(warp, Verdict::out_of_bounds, fmt::format("columns {} to {} leave the 512 of tensor memory", c, c + columns - 1), l, lanes, c, columns));
+    } else if (l + lanes > tcgen05::lanes) {
+      Candidate found = at_cells(warp, Verdict::out_of_bounds, fmt::format("lanes {} to {} leave the 128 of tensor memory", l, l + lanes - 1), l, lanes, c, columns);
+      found.also = lanes == 16 && l % 16 != 0 ? Verdict::misaligned : Verdict::lane_window;
+      fault(std::move(found));
     } else if (lanes == 16 && l % 16 != 0) {
       fault(at_cells(warp, Verdict::misaligned, fmt::format("a 16-lane shape starts at lane {}; lane 0 or 16 of a quadrant is allowed", l), l, lanes, c, columns));
     } else {
@@ -292,9 +295,10 @@ Checked check_address(Warp& warp, const TmemAddr& operand, Shape shape, int num,
   CellMove& move = checked.move;
   move = {shape, packed, half.value_or(0), own, lane & 31u, column, {}};
   checked.intended_quadrant = lane / 32 % quadrants;
+  checked.refused = given.bad && is_no_address(address);
   const std::uint32_t second_column = tcgen05::column_of(second), second_lane = tcgen05::lane_of(second) & 31u;
   checked.in_range = column + columns <= tcgen05::columns && move.lane % 16 == 0 && move.lane + lanes <= 32 &&
-                     (!split || (second_column + columns <= tcgen05::columns && second_lane % 16 == 0));
+                     (!split || (second_column + columns <= tcgen05::columns && second_lane % 16 == 0)) && !checked.refused;
   if (!checked.in_range) return checked;
   move.cells.box[0] = box_at(own, move.lane, lanes, column, columns);
   if (split) {
@@ -433,7 +437,10 @@ Flight issue(const TcgenSt& op, Warp& warp) {
 
   Flight flight{Async::st, record, number, {}, false};
   flight.complete = [](Machine&, WarpState&) {};
-  if (!checked.in_range) return flight;
+  if (!checked.in_range) {
+    if (!checked.refused) spoil_unwritten(warp.machine, warp.cta);
+    return flight;
+  }
   const bool good = checked.fine && check_allocated(warp, move.cells);
   Tmem& tmem = warp.sm().cells();
   const bool zero_high = warp.machine.options.profile.value(Switch::unpack_high_half) == "zero";

@@ -12,6 +12,7 @@
 #include <memory>
 
 #include "sim/check/hazards.hpp"
+#include "sim/check/means.hpp"
 #include "sim/exec/families.hpp"
 #include "sim/exec/operand.hpp"
 #include "sim/exec/tensor_math.hpp"
@@ -441,10 +442,11 @@ class Mma {
                                                             wanted.lane + origin.lane, wanted.column, letter(shape_.path), d_.name, is.lane, is.column - origin.column));
       }
     }
+    d_column_ = column;
     if (!lane_allowed) {
+      spoiled_slabs_ = 0xff;  // which of the allowed lanes was meant is not known
       return refuse(Verdict::misaligned, fmt::format("D starts at lane {}; data path {} allows {}", origin.lane, letter(shape_.path), shape_.path == DataPath::f ? "0 and 16" : "0"));
     }
-    d_column_ = column;
     return true;
   }
 
@@ -558,7 +560,7 @@ class Mma {
     const auto columns = shape_.n > 0 ? static_cast<std::uint32_t>(d_columns(shape_.path, shape_.n)) : 0;
     const auto spoil_in = [&](const Cta& cta) {
       spoil_region(cta);
-      if (d_column_ != ~0u && d_column_ + columns <= tcgen05::columns) mark_bad(cells(cta), boxes_of(slabs_of(shape_.path, lane_base_), d_column_, columns));
+      if (d_column_ != ~0u && d_column_ + columns <= tcgen05::columns) mark_bad(cells(cta), boxes_of(spoiled_slabs_ | slabs_of(shape_.path, lane_base_), d_column_, columns));
     };
     if (parts.empty()) spoil_in(warp_.cta);
     for (const Cta* part : parts) spoil_in(*part);
@@ -567,7 +569,8 @@ class Mma {
   void spoil_region(const Cta& cta) {
     const Warp::Start start = warp_.start_of(op_.d);
     const WarpValue base = warp_.base_of(op_.d);
-    if (!start.fine || base.bad) return;
+    if (base.bad) return;
+    if (!start.fine) return spoil_unwritten(warp_.machine, cta);
     for (const TmemMatrix::Cell& cell : tmem_matrix(d_, d_plan_, start.element).cell) {
       const std::uint32_t column = static_cast<std::uint32_t>(base.value) + cell.column;
       if (column < tcgen05::columns && cell.lane < tcgen05::lanes) cells(cta).state[cell.lane / 32][column].bad |= 1u << cell.lane % 32;
@@ -602,7 +605,7 @@ class Mma {
   const Buffer &d_, &a_, &b_;
   MmaShape shape_;
   std::uint32_t record_ = 0, record_a_ = 0, record_b_ = 0;
-  std::uint32_t d_address_ = 0, d_column_ = ~0u, a_column_ = 0, lane_base_ = 0;
+  std::uint32_t d_address_ = 0, d_column_ = ~0u, a_column_ = 0, lane_base_ = 0, spoiled_slabs_ = 0;
   bool accumulate_ = false, bad_ = false;
   std::shared_ptr<SharedMatrix> a_matrix_, b_matrix_;
   std::vector<SlabBox> a_boxes_;
@@ -663,11 +666,11 @@ class Cp {
   Flight issue() {
     Access access = begin(warp_, AccessKind::cp);
     access.form = static_cast<std::uint32_t>(op_.shape);
-    const std::vector<Cta*> parts = parts_of(warp_, op_.cta_group);
+    parts_ = parts_of(warp_, op_.cta_group);
     record_ = record_of(warp_, access, warp_.plan(op_.dst).view);
     const std::uint32_t source = record_of(warp_, access, op_.src.buffer);
-    const bool good = !parts.empty() && place();
-    for (Cta* part : parts) {
+    const bool good = !parts_.empty() && place();
+    for (Cta* part : parts_) {
       if (!in_range_) break;
       Tmem& tmem = warp_.machine.sms[part->sm].cells();
       if (!good || !check_allocated(warp_, *part, boxes_)) {
@@ -677,10 +680,10 @@ class Cp {
       const bool fine = read_bytes(warp_, *part, op_.src.buffer, runs_, source);
       check_tmem(warp_, *part, boxes_, TmemUse::write, record_);
       note_cells(warp_, *part, boxes_, true);
-      write_state(tmem, boxes_, true, !fine);
+      write_state(tmem, boxes_, true, !fine || misses_its_meaning(*part));
     }
     note_issued(warp_, access);
-    return good ? flight(parts) : no_effect(Async::cp, record_);
+    return good ? flight() : no_effect(Async::cp, record_);
   }
 
  private:
@@ -689,40 +692,71 @@ class Cp {
     return false;
   }
 
+  // Where the cells are that it writes, or was meant to.
   bool place() {
-    if (!is_legal_pair(op_.shape, op_.multicast)) {
-      return refuse(Verdict::descriptor, fmt::format("shape {} does not go with multicast {}", keyword(op_.shape), keyword(op_.multicast)));
-    }
+    const bool legal = is_legal_pair(op_.shape, op_.multicast);
+    if (!legal) refuse(Verdict::descriptor, fmt::format("shape {} does not go with multicast {}", keyword(op_.shape), keyword(op_.multicast)));
     const WarpValue address = warp_.address(op_.dst);
-    const Warp::Start start = warp_.start_of(op_.src);
-    if (address.bad || !start.fine) return false;
     const auto bits_of_address = static_cast<std::uint32_t>(address.value), columns = static_cast<std::uint32_t>(facts_.row_bytes / 4);
+    if (address.bad) return false;
+    const auto lies_elsewhere = [&](Verdict verdict, std::string message) {
+      for (const Cta* part : parts_) spoil_unwritten(warp_.machine, *part);
+      return legal && refuse(verdict, std::move(message));
+    };
     if (bits_of_address & ~tcgen05::address_mask) {
-      return refuse(Verdict::taddr_bits, fmt::format("address {:#010x} has bits outside lane (22:16) and column (8:0)", bits_of_address));
+      return lies_elsewhere(Verdict::taddr_bits, fmt::format("address {:#010x} has bits outside lane (22:16) and column (8:0)", bits_of_address));
     }
     column_ = tcgen05::column_of(bits_of_address);
     lane_ = tcgen05::lane_of(bits_of_address);
-    if (column_ + columns > tcgen05::columns) return refuse(Verdict::out_of_bounds, fmt::format("columns {} to {} leave the 512 of tensor memory", column_, column_ + columns - 1));
+    if (column_ + columns > tcgen05::columns) {
+      return lies_elsewhere(Verdict::out_of_bounds, fmt::format("columns {} to {} leave the 512 of tensor memory", column_, column_ + columns - 1));
+    }
+    in_range_ = true;
     const bool few_rows = op_.shape == CpShape::s4x256b;
+    boxes_ = boxes_of(0xffu, column_, columns);
+    if (!legal) return false;
     if (few_rows ? lane_ >= 32 : lane_ != 0) return refuse(Verdict::misaligned, fmt::format("shape {} starts at lane {}, not at lane {}", keyword(op_.shape), few_rows ? "0 to 31" : "0", lane_));
     if (column_ % 4 != 0) {
       Candidate found = warp_.candidate(Verdict::misaligned, fmt::format("column {} is not a multiple of 4", column_));
       if (!warp_.machine.options.profile.is_strict()) found.severity = Severity::warning;
       warp_.report(std::move(found));
     }
-    in_range_ = true;
-    boxes_ = boxes_of(few_rows ? (lane_ < 16 ? 0x55u : 0xaau) : 0xffu, column_, columns);
-    if (few_rows)
+    if (few_rows) {
+      boxes_ = boxes_of(lane_ < 16 ? 0x55u : 0xaau, column_, columns);
       for (SlabBox& box : boxes_) box.lanes = 1u << lane_;
+    }
+    const Warp::Start start = warp_.start_of(op_.src);
+    if (!start.fine) return false;
     bytes_ = source_bytes(buffer_, warp_.plan(op_.src), start.element, facts_);
     runs_ = runs_of(bytes_, std::max(1, bits(buffer_.dtype) / 8));
     if (!bytes_.empty()) return true;
     return refuse(Verdict::descriptor, fmt::format("{} rows of {} bytes are copied, and no matrix descriptor describes {} as such", facts_.rows, facts_.row_bytes, buffer_.name));
   }
 
-  Flight flight(const std::vector<Cta*>& parts) {
+  // What the author says that it copies, against where the data path puts it. True: they differ, and that has been told.
+  bool misses_its_meaning(const Cta& cta) {
+    const std::optional<Means>& means = warp_.machine.program.steps[warp_.step].stmt->means;
+    if (!means || bits(buffer_.dtype) % 8 != 0) return false;
+    std::vector<CopiedByte> moved;
+    const std::int64_t element = bits(buffer_.dtype) / 8, row_bytes = facts_.row_bytes;
+    for (std::int64_t i = 0; i < facts_.rows * row_bytes; ++i) {
+      const std::int64_t from = bytes_[static_cast<std::size_t>(i / element)] + i % element;
+      for (std::uint32_t lane : lanes_of_row(op_.shape, op_.multicast, lane_, static_cast<std::uint32_t>(i / row_bytes)))
+        moved.push_back({from, lane, column_ + static_cast<std::uint32_t>(i % row_bytes / 4), static_cast<std::uint32_t>(i % 4 * 8)});
+    }
+    const auto mismatch = mismatch_with_means(warp_, *means, moved);
+    if (!mismatch) return false;
+    Candidate found = warp_.candidate(Verdict::layout_mismatch, mismatch->message);
+    at_cells(found, cta, 0, tcgen05::lanes - 1, column_, static_cast<std::uint32_t>(row_bytes / 4));
+    warp_.report(std::move(found));
+    for (const auto& [lane, column] : mismatch->meant)
+      if (lane < tcgen05::lanes && column < tcgen05::columns) warp_.machine.sms[cta.sm].cells().state[lane / 32][column].bad |= 1u << lane % 32;
+    return true;
+  }
+
+  Flight flight() {
     std::vector<std::uint32_t> ctas;
-    for (const Cta* part : parts) ctas.push_back(part->index);
+    for (const Cta* part : parts_) ctas.push_back(part->index);
     Flight flight{Async::cp, record_, 0, {}, false};
     flight.complete = [shape = op_.shape, multicast = op_.multicast, facts = facts_, lane = lane_, column = column_, bytes = bytes_,
                        element = bits(buffer_.dtype) / 8, ctas](Machine& machine, WarpState&) {
@@ -746,6 +780,7 @@ class Cp {
   const Buffer& buffer_;
   std::uint32_t record_ = 0, lane_ = 0, column_ = 0;
   bool in_range_ = false;
+  std::vector<Cta*> parts_;
   std::vector<SlabBox> boxes_;
   std::vector<std::int64_t> bytes_;
   ByteRuns runs_;
@@ -820,7 +855,7 @@ struct Target {
 
 // The barriers that a commit of one lane arrives on.
 std::vector<Target> targets_of(const TcgenCommit& op, Warp& warp) {
-  const ByteSpan span = warp.locate(warp.plan(op.bar), 8, op.rank);
+  const ByteSpan span = warp.locate(warp.plan(op.bar), 8, op.rank, Verdict::mbar_target);
   if (span.lanes == 0) return {};
   const std::int64_t offset = span.first[warp.first_lane()];
   if (!op.mask) return {{span.owner->index, offset}};

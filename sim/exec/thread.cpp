@@ -165,6 +165,7 @@ Ran execute(const Store& op, Warp& warp) {
   for_each_word(src, op.bytes, [&](std::uint32_t row, std::int64_t, int) { warp.read_row(row, span.lanes); });
   std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::write, memory_record(warp, mem, op.sem));
   raced |= check_own_lanes(warp, op, span, src);
+  warp.spoil_if_left_out(mem, span);
   note_flag_stores(warp, span, op.sem);
   for_each_word(src, op.bytes, [&](std::uint32_t row, std::int64_t offset, int count) {
     const RowState known = warp.state.registers.state(row);

@@ -203,21 +203,20 @@ void Warp::write_row(std::uint32_t row, std::uint32_t of_lanes, std::uint32_t un
 
 // ---- shared and global memory ----
 
-ByteSpan Warp::locate(const MemPlan& mem, int bytes, const std::optional<Expr>& rank) {
+ByteSpan Warp::locate(const MemPlan& mem, int bytes, const std::optional<Expr>& rank, Verdict no_rank) {
   ByteSpan span;
   span.buffer = mem.buffer;
   span.shared = mem.shared;
   span.lanes = lanes;
   span.base = mem.window;
   Cta* owner = &cta;
+  std::optional<std::int32_t> wrong_rank;
+  bool rank_is_bad = false;
   if (rank && mem.shared) {
     const WarpValue wanted = evaluate_for_warp(*rank, "the rank");
-    const std::uint32_t size = cluster_size(machine.kernel.launch);
-    if (wanted.value < 0 || static_cast<std::uint32_t>(wanted.value) >= size) {
-      input_error(machine.kernel.files, machine.program.steps[step].stmt->at,
-                  fmt::format("rank {} names no CTA of a cluster of {}", wanted.value, size));
-    }
-    owner = &machine.ctas[machine.cta_of_rank(cta, static_cast<std::uint32_t>(wanted.value))];
+    if (wanted.value < 0 || static_cast<std::uint32_t>(wanted.value) >= cluster_size(machine.kernel.launch)) wrong_rank = wanted.value;
+    else owner = &machine.ctas[machine.cta_of_rank(cta, static_cast<std::uint32_t>(wanted.value))];
+    rank_is_bad = wanted.bad;
   }
   span.memory = mem.shared ? &owner->shared : &machine.global[mem.buffer];
   span.owner = mem.shared ? owner : nullptr;
@@ -249,6 +248,18 @@ ByteSpan Warp::locate(const MemPlan& mem, int bytes, const std::optional<Expr>& 
     if ((span.first[i] + mem.window) % bytes != 0) misaligned |= bit(i);
     span.first[i] += mem.window;
   });
+  if (wrong_rank) {
+    Candidate found = candidate(no_rank, fmt::format("rank {} names no CTA of a cluster of {}", *wrong_rank, cluster_size(machine.kernel.launch)));
+    found.where.space = "shared";
+    found.where.buffer = machine.kernel.buffers[mem.buffer].name;
+    if (no_rank == Verdict::mbar_target) {
+      found.barrier_fault = BarrierFault::object;
+      found.barrier = BarrierKey{cta.index, span.first[first_lane()]};
+    }
+    if (!rank_is_bad) report(std::move(found));
+    span.lanes = 0;
+    return span;
+  }
   outside &= lanes & ~bad;
   misaligned &= lanes & ~bad & ~outside;
   const std::string& name = machine.kernel.buffers[mem.buffer].name;
@@ -266,6 +277,11 @@ ByteSpan Warp::locate(const MemPlan& mem, int bytes, const std::optional<Expr>& 
   if (misaligned != 0) complain(Verdict::misaligned, misaligned, fmt::format("the address in {} is not a multiple of {} bytes", name, bytes));
   span.lanes = lanes & ~bad & ~outside & ~misaligned;
   return span;
+}
+
+void Warp::spoil_if_left_out(const MemPlan& mem, const ByteSpan& span) {
+  if (span.lanes == lanes || !span.memory) return;
+  span.memory->spoil_undefined(mem.window, mem.size);
 }
 
 void Warp::load_words(BufferId buffer, std::uint32_t of_lanes, LaneValues& values) {

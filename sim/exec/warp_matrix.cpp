@@ -40,6 +40,7 @@ MatrixAccess access_rows(Warp& warp, const Mem& memory, int num, Warp::Touch tou
   access.span = pointing.locate(mem, row_bytes);
   const std::uint32_t raced = pointing.touch(access.span, row_bytes, touch, pointing.record(mem.buffer));
   access.bad = raced | (wanted & ~access.span.lanes);
+  if (touch == Warp::Touch::write) pointing.spoil_if_left_out(mem, access.span);
   return access;
 }
 

@@ -1,6 +1,7 @@
 // Shared memory of a CTA, or one global buffer: bytes, what is known of each, and who touched each word.
 #pragma once
 
+#include <algorithm>
 #include <array>
 #include <cstdint>
 #include <map>
@@ -55,6 +56,14 @@ class ByteMemory {
     }
     for (const auto& [word, bytes] : splits_)
       for (const WordAccess& access : bytes) visit(access.writer), visit(access.reader);
+  }
+  // Those of the bytes that hold nothing are known bad.
+  void spoil_undefined(std::int64_t first, std::int64_t count) {
+    const std::int64_t end = std::min(first + count, static_cast<std::int64_t>(flags_.size()));
+    for (std::int64_t i = first; i < end; ++i) {
+      std::uint8_t& flag = flags_[static_cast<std::size_t>(i)];
+      if (!(flag & defined)) flag |= bad;
+    }
   }
   // Origins (Machine::origins) of undefined values that have been stored, by word.
   void set_origin(std::size_t byte, std::uint32_t origin) { origins_[byte / 4] = origin; }
