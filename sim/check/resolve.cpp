@@ -41,7 +41,6 @@ class Resolver {
 
   void apply() {
     first_fault_of_an_instruction();
-    conflicts_yield_to_partial_barriers();
     unordered_pairs_yield_to_ordered_ones();
     reads_name_the_last_operation();
     statements_yield_to_others();
@@ -52,6 +51,7 @@ class Resolver {
     dealloc_yields_to_conflict();
     uninit_yields_to_conflict();
     warnings_yield_to_conflicts();
+    conflicts_yield_to_partial_barriers();
     layout_yields_to_other_findings();
     later_faults_yield_to_earlier_ones();
     the_strongest_fault_of_a_barrier();

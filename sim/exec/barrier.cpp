@@ -103,6 +103,13 @@ void report_partial(Machine& machine, WarpState& warp, std::uint32_t id, std::ui
   }
 }
 
+// Lanes of the warp stand in the same barrier at an earlier statement: that use is theirs, and these lanes come to the next one.
+bool others_wait_before(const Warp& warp, std::uint32_t id) {
+  return std::any_of(warp.state.groups.begin(), warp.state.groups.end(), [&](const LaneGroup& group) {
+    return group.state == LaneGroup::State::barrier && group.waits_for == id && group.pc < warp.step;
+  });
+}
+
 Ran arrive(Warp& warp, const Expr& id_expr, const Expr* count, bool waits) {
   const std::uint32_t id = barrier_id(warp, id_expr);
   Machine& machine = warp.machine;
@@ -130,6 +137,7 @@ Ran arrive(Warp& warp, const Expr& id_expr, const Expr* count, bool waits) {
                                fmt::format("this use of barrier {} has {} threads for some warps and {} for this one", id, barrier.expected, expected),
                                barrier.last_record));
   }
+  if (others_wait_before(warp, id)) return Ran::blocked(LaneGroup::State::rendezvous, id, barrier.last_record);
   report_second_arrival(warp, barrier, id);
   const std::uint32_t record = warp.record(no_buffer);
   barrier.own[warp.state.warp] = {record, barrier.uses};
