@@ -39,14 +39,19 @@ need_packages() {
   }
 }
 
-# The test of the viewer drives a browser. Where it cannot be had the test is skipped and says so; nothing else needs it.
+# The test of the viewer drives a browser, from Python; so do the tests of two documents without the browser. Where they cannot be
+# had these tests are left out; nothing else needs them.
 want_browser() {
+  wanted=chromium
   for program in chromium chromium-browser google-chrome chrome; do
-    ! command -v "$program" > /dev/null || return 0
+    ! command -v "$program" > /dev/null || wanted=
   done
+  command -v python3 > /dev/null || wanted="python3 $wanted"
+  wanted=${wanted% }
+  [ -n "$wanted" ] || return 0
   command -v dpkg-query > /dev/null && may_install || return 0
-  echo "Installing: chromium" >&2
+  echo "Installing: $wanted" >&2
   $as_root env DEBIAN_FRONTEND=noninteractive apt-get update -qq >&2 &&
-    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends chromium >&2 ||
-    echo "apt-get could not install chromium; the test of the viewer will be skipped" >&2
+    $as_root env DEBIAN_FRONTEND=noninteractive apt-get install -y -qq --no-install-recommends $wanted >&2 ||
+    echo "apt-get could not install $wanted; the test of the viewer will be skipped" >&2
 }

@@ -68,6 +68,9 @@ TEST_CASE("The browser for the viewer's test is installed where that is possible
   const Machine root(true);
   CHECK(root.run(without_browser) == 0);
   CHECK(root.apt() == "update -qq\ninstall -y -qq --no-install-recommends chromium\n");
+  const Machine bare(true);
+  CHECK(bare.run("command() { case \"$2\" in *chrom* | python3) return 1 ;; esac; }; want_browser") == 0);
+  CHECK(bare.apt() == "update -qq\ninstall -y -qq --no-install-recommends python3 chromium\n");
   const Machine nobody(false);
   CHECK(nobody.run(without_browser) == 0);
   CHECK(nobody.apt().empty());
