@@ -21,6 +21,11 @@ class AsyncChecker {
     return fine;
   }
 
+  // One finding for each earlier access: a race with some of its threads hides the fence that others lack.
+  void finish() {
+    for (auto& [x_record, found] : found_) warp_.report(std::move(found));
+  }
+
  private:
   static constexpr std::int64_t unit = 16;  // bytes that are known bad together
 
@@ -96,14 +101,17 @@ class AsyncChecker {
 
   bool is_async(const Access& x) const { return x.kind != AccessKind::order; }
 
-  // Ordinary accesses of each of the lanes, known to this thread in the view. Own ones count only when the view has them: a
-  // fence of the proxies puts them there.
-  bool knows(Sight which, const Access& x, std::uint32_t x_lanes) const {
+  // Ordinary accesses of each of the lanes, made visible to the async proxy where these bytes are. Own ones count as those of
+  // others do: when a fence of the proxies came behind them.
+  bool sees(const Access& x, std::uint32_t x_lanes) const {
+    const std::uint32_t place = where_.owner ? ProxyPlace::of_cta + where_.owner->index : ProxyPlace::global;
+    const bool same_warp = x.cta == warp_.state.cta && x.warp == warp_.state.warp;
     for (const ViewGroup& group : warp_.state.views) {
       if (!(group.lanes & warp_.lanes)) continue;
       bool all = true, any = false;
       for (std::uint32_t rest = x_lanes; rest != 0; rest &= rest - 1) {
-        const bool seen = sight(group.views, which).order(x.cta, x.warp, static_cast<std::uint32_t>(std::countr_zero(rest))) >= x.number;
+        const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
+        const bool seen = group.views.async.sees(place, x.cta, x.warp, lane, x.number, same_warp && warp_.lanes == 1u << lane);
         all = all && seen;
         any = any || seen;
       }
@@ -123,7 +131,7 @@ class AsyncChecker {
       const bool itself = x.step == table_[record_].step;
       return report(x_record, x_lanes, x_writes, first, race_with(x_record, x_writes)) || itself;
     }
-    if (x_writes && knows(Sight::async, x, x_lanes)) return true;
+    if (x_writes && sees(x, x_lanes)) return true;
     const bool ordered = warp_.happened_before(Sight::generic, x_record, x_lanes, warp_.lanes, false);
     if (ordered && !x_writes) return true;
     return report(x_record, x_lanes, x_writes, first, ordered ? Verdict::proxy_fence : race_with(x_record, x_writes));
@@ -142,8 +150,8 @@ class AsyncChecker {
   }
 
   bool report(std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes, std::int64_t first, Verdict verdict) {
-    if (std::find(reported_.begin(), reported_.end(), x_record) != reported_.end()) return false;
-    reported_.push_back(x_record);
+    const auto known = std::find_if(found_.begin(), found_.end(), [&](const auto& one) { return one.first == x_record; });
+    if (known != found_.end() && (known->second.verdict != Verdict::proxy_fence || verdict == Verdict::proxy_fence)) return false;
     const Access& x = table_[x_record];
     const std::string& name = warp_.machine.kernel.buffers[where_.buffer].name;
     std::string message;
@@ -172,7 +180,8 @@ class AsyncChecker {
     if (where_.owner) found.where.cta = where_.owner->index;
     found.where.buffer = name;
     found.where.bytes = {first - where_.base, first - where_.base};
-    warp_.report(std::move(found));
+    if (known != found_.end()) known->second = std::move(found);
+    else found_.emplace_back(x_record, std::move(found));
     return false;
   }
 
@@ -190,7 +199,7 @@ class AsyncChecker {
   const bool writes_;
   const std::uint32_t record_;
   AccessTable& table_;
-  std::vector<std::uint32_t> reported_;
+  std::vector<std::pair<std::uint32_t, Candidate>> found_;  // by the earlier access
   AccessId last_writer_ = 0, last_reader_ = 0, next_reader_ = 0;
   bool writer_fine_ = true;
   const Mbarrier* told_object_ = nullptr;
@@ -202,6 +211,7 @@ bool check_async_bytes(Warp& warp, const AsyncBytes& where, const ByteRuns& runs
   AsyncChecker checker(warp, where, touch, record);
   bool fine = true;
   for (const auto& [first, count] : runs) fine = checker.run(first, count) && fine;
+  checker.finish();
   return fine;
 }
 

@@ -102,6 +102,44 @@ void FencedView::join(const FencedView& other) {
   pending.join(other.pending);
 }
 
+ProxyViews::Known& ProxyViews::at(std::uint32_t place) {
+  const auto found = std::lower_bound(known_.begin(), known_.end(), place, [](const Known& k, std::uint32_t p) { return k.place < p; });
+  if (found != known_.end() && found->place == place) return *found;
+  return *known_.insert(found, Known{place, 0, {}});
+}
+
+void ProxyViews::fence(std::uint32_t place, const View& known, std::uint32_t number) {
+  Known& here = at(place);
+  here.known.join(known);
+  here.own = number;
+}
+
+void ProxyViews::join(const ProxyViews& other) {
+  for (const Known& theirs : other.known_) at(theirs.place).known.join(theirs.known);
+}
+
+void ProxyViews::join_own(const ProxyViews& theirs, std::uint32_t cta, std::uint32_t warp, std::uint32_t lanes) {
+  for (const Known& one : theirs.known_)
+    if (one.own != 0) at(one.place).known.raise_order(cta, warp, lanes, one.own);
+}
+
+void ProxyViews::settle_own(std::uint32_t cta, std::uint32_t warp, std::uint32_t lanes) {
+  for (Known& one : known_) {
+    bool all = true;
+    for (std::uint32_t lane = 0; lane < 32 && one.own != 0 && all; ++lane)
+      all = (lanes >> lane & 1u) == 0 || one.known.order(cta, warp, lane) >= one.own;
+    if (all) one.own = 0;
+  }
+}
+
+bool ProxyViews::sees(std::uint32_t place, std::uint32_t cta, std::uint32_t warp, std::uint32_t lane, std::uint32_t number, bool mine) const {
+  for (const Known& one : known_) {
+    const bool covers = one.place == place || one.place == ProxyPlace::everywhere || (one.place == ProxyPlace::shared && place >= ProxyPlace::of_cta);
+    if (covers && ((mine && one.own >= number) || one.known.order(cta, warp, lane) >= number)) return true;
+  }
+  return false;
+}
+
 void Views::fence_before() {
   tensor.released = tensor.now;
   tolerant.released = tolerant.now;

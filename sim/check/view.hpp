@@ -57,6 +57,39 @@ struct FencedView {
   void join(const FencedView& other);
 };
 
+// Where ordinary accesses become visible to the async proxy: everywhere, in global memory, in the shared memory of every CTA
+// or in that of one (its number in the grid plus `of_cta`).
+struct ProxyPlace {
+  static constexpr std::uint32_t everywhere = 0, global = 1, shared = 2, of_cta = 3;
+};
+
+// Ordinary accesses that fences of the proxies have made visible to the async proxy, by place. Whoever holds this knows the
+// accesses of others in `known`; its own count up to `own`, its last such fence: every lane's fence covers what that lane did and
+// what it knew, and lanes that hold the same are still not ordered after each other.
+class ProxyViews {
+ public:
+  void fence(std::uint32_t place, const View& known, std::uint32_t number);
+  // What others have made visible; `own` stays mine.
+  void join(const ProxyViews& other);
+  // Takes over what these lanes have made visible by themselves.
+  void join_own(const ProxyViews& theirs, std::uint32_t cta, std::uint32_t warp, std::uint32_t lanes);
+  // Forgets `own` where `known` says the same of all these lanes.
+  void settle_own(std::uint32_t cta, std::uint32_t warp, std::uint32_t lanes);
+  // Whether access `number` of the lane is visible there. `mine`: the lane is the one that asks.
+  bool sees(std::uint32_t place, std::uint32_t cta, std::uint32_t warp, std::uint32_t lane, std::uint32_t number, bool mine) const;
+  bool operator==(const ProxyViews&) const = default;
+
+ private:
+  struct Known {
+    std::uint32_t place = 0, own = 0;
+    View known;
+    bool operator==(const Known&) const = default;
+  };
+  Known& at(std::uint32_t place);
+
+  std::vector<Known> known_;  // sorted by place
+};
+
 // Kinds of synchronisation edge.
 enum class Edge : std::uint8_t {
   warp,             // bar.warp.sync: lanes of one warp; no fences are needed inside a warp
@@ -70,7 +103,7 @@ struct Views {
   View generic;            // ordinary memory accesses
   FencedView tensor;       // tcgen05 operations, by the letter
   FencedView tolerant;     // the same with plain barriers that need no fences (decides between the two severities)
-  View async;              // ordinary accesses made visible to the async proxy
+  ProxyViews async;        // ordinary accesses made visible to the async proxy
   // mbarriers, one bit each (Mbarrier::bit; more than 64 share bits), on which something that happened before has waited; and
   // those where such a wait passed only because the object was new.
   std::uint64_t waited = 0, passed_new = 0;
@@ -90,14 +123,13 @@ struct Views {
   }
 };
 
-enum class Sight : std::uint8_t { any, generic, tensor, tolerant, async };
+enum class Sight : std::uint8_t { any, generic, tensor, tolerant };
 constexpr const View& sight(const Views& views, Sight which) {
   switch (which) {
     case Sight::any: return views.any;
     case Sight::generic: return views.generic;
     case Sight::tensor: return views.tensor.now;
     case Sight::tolerant: return views.tolerant.now;
-    case Sight::async: return views.async;
   }
   return views.any;
 }

@@ -163,7 +163,7 @@ Effect load(const BulkCopy& op, Warp& warp, const Side& own, const Side& src, st
       if (!valid) return;
       Views handed_over = views;
       const std::uint32_t complete = machine.ctas[index].bulk_signals[offset].complete_one(number);
-      for (View* view : {&handed_over.any, &handed_over.generic, &handed_over.async, &handed_over.tensor.now, &handed_over.tensor.released, &handed_over.tolerant.now,
+      for (View* view : {&handed_over.any, &handed_over.generic, &handed_over.tensor.now, &handed_over.tensor.released, &handed_over.tolerant.now,
                          &handed_over.tolerant.released})
         view->raise(index, agent, complete);
       mbarrier_complete_tx(machine, machine.ctas[index], offset, dst.count, {signal_record, &handed_over, true, &knows});
@@ -273,7 +273,7 @@ Ran execute(const BulkWaitGroup& op, Warp& warp) {
     warp.machine.complete_bulk(warp.state, one.lanes, covered);
     if (warp.machine.tracer) warp.machine.tracer->see_bulk(warp.state, one.first_lane(), covered);
     one.change_views(one.lanes, [&](Views& views) {
-      for (View* view : {&views.any, &views.generic, &views.async, &views.tensor.now, &views.tolerant.now}) {
+      for (View* view : {&views.any, &views.generic, &views.tensor.now, &views.tolerant.now}) {
         view->raise(warp.cta.index, thread.read_agent, covered);
         if (!op.read) view->raise(warp.cta.index, thread.agent, covered);
       }

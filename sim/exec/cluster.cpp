@@ -80,17 +80,17 @@ void cluster_after_exit(Machine& machine, Cta& cta) {
   if (is_complete(machine, cta.cluster)) complete(machine, cta.cluster);
 }
 
-Ran execute(const FenceProxyAsync&, Warp& warp) {
-  for (std::uint32_t rest = warp.lanes; rest != 0;) {  // what the thread knows, itself included, is visible to the async proxy
-    std::uint32_t lanes = 0;
-    for (const ViewGroup& group : warp.state.views)
-      if (group.lanes & rest) lanes = lanes != 0 ? lanes : group.lanes & rest;
-    rest &= ~lanes;
-    warp.change_views(lanes, [&](Views& views) {
-      views.async.join(views.generic);
-      views.async.raise_order(warp.state.cta, warp.state.warp, lanes, warp.number);
-    });
-  }
+Ran execute(const FenceProxyAsync& op, Warp& warp) {
+  const auto place = [&]() -> std::uint32_t {
+    switch (op.space) {
+      case ProxySpace::all: return ProxyPlace::everywhere;
+      case ProxySpace::global: return ProxyPlace::global;
+      case ProxySpace::shared_cluster: return ProxyPlace::shared;
+      case ProxySpace::shared_cta: return ProxyPlace::of_cta + warp.state.cta;
+    }
+    return ProxyPlace::everywhere;
+  }();
+  warp.change_views(warp.lanes, [&](Views& views) { views.async.fence(place, views.generic, warp.number); });
   return Ran::finished();
 }
 

@@ -894,7 +894,7 @@ void commit(const TcgenCommit& op, Warp& warp) {
   });
   // The tracked operations are complete for whoever waits, as behind a fence::before_thread_sync.
   Views views = warp.released(warp.lanes);
-  for (View* view : {&views.any, &views.generic, &views.async, &views.tensor.now, &views.tensor.released, &views.tolerant.now, &views.tolerant.released}) {
+  for (View* view : {&views.any, &views.generic, &views.tensor.now, &views.tensor.released, &views.tolerant.now, &views.tolerant.released}) {
     view->raise(warp.cta.index, thread.agent, thread.issued);
     view->raise(warp.cta.index, thread.issue_agent, thread.issued);
   }

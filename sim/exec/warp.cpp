@@ -513,7 +513,12 @@ void Warp::split_views(std::uint32_t of_lanes) {
 
 void Warp::acquire(std::uint32_t of_lanes, const Views& carried, Edge edge) {
   const bool fences = machine.options.profile.on(Switch::fence_at_acquire);
-  change_views(of_lanes, [&](Views& views) { views.acquire(carried, edge, fences); });
+  split_views(of_lanes);
+  for (ViewGroup& group : state.views) {
+    if (!(group.lanes & of_lanes)) continue;
+    group.views.acquire(carried, edge, fences);
+    group.views.async.settle_own(state.cta, state.warp, group.lanes);
+  }
   for (std::size_t i = 0; i < state.views.size(); ++i) {  // groups that know the same are one again
     for (std::size_t j = state.views.size(); j-- > i + 1;) {
       if (!(state.views[i].views == state.views[j].views)) continue;
@@ -525,8 +530,11 @@ void Warp::acquire(std::uint32_t of_lanes, const Views& carried, Edge edge) {
 
 Views Warp::released(std::uint32_t of_lanes) const {
   Views views;
-  for (const ViewGroup& group : state.views)
-    if (group.lanes & of_lanes) views.join_released(group.views);
+  for (const ViewGroup& group : state.views) {
+    if (!(group.lanes & of_lanes)) continue;
+    views.join_released(group.views);
+    views.async.join_own(group.views.async, state.cta, state.warp, group.lanes & of_lanes);
+  }
   views.any.raise_order(state.cta, state.warp, of_lanes, number);
   views.generic.raise_order(state.cta, state.warp, of_lanes, number);
   return views;
