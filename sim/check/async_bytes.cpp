@@ -36,9 +36,13 @@ class AsyncChecker {
     bool in_order = true;  // whatever is wrong with the piece
     const AccessId me = AccessTable::whole(record_);
     where_.memory->for_each_access(static_cast<std::size_t>(first), static_cast<std::size_t>(count), [&](WordAccess& past) {
+      AccessId unordered_readers = 0;
       if (told) {
         fine = false;
         note_open(past);
+        if (writes_) unordered_readers = unordered_of(past.reader);
+        // Known bad or not, a read that nothing orders with this write is told: with the last such write.
+        if (unordered_readers != 0) check_all(unordered_readers, false, first);
       } else {
         const bool readers_fine = !writes_ || past.reader == 0 || check_all(past.reader, false, first);
         // Who overwrites what may still be read, although it was written long before, misses the order with the readers alone.
@@ -47,12 +51,13 @@ class AsyncChecker {
           writer_fine_ = check_all(past.writer, true, first);
           last_writer_ = past.writer;
         }
+        if (!readers_fine) unordered_readers = unordered_of(past.reader);
         const bool word_fine = readers_fine && (readers_alone || writer_fine_);
         fine = fine && word_fine;
         in_order = in_order && (word_fine || knows_of_all(past));
       }
       if (writes_) {
-        past = {me, 0};
+        past = {me, unordered_readers};
         return;
       }
       if (past.reader != last_reader_ || next_reader_ == 0) {
@@ -84,12 +89,29 @@ class AsyncChecker {
         if (x.record != record_ && !warp_.happened_before(Sight::any, x.record, x.lanes, warp_.lanes, false)) warp_.machine.note_unordered(record_, x.record);
   }
 
+  // Readers that nothing orders with this write: a later one may lack the order, too, and then it is the one that is told.
+  AccessId unordered_of(AccessId id) {
+    if (id == last_unordered_.first) return last_unordered_.second;
+    AccessTable::Readers readers = table_.readers(id);
+    std::erase_if(readers, [&](const AccessTable::Reader& x) { return x.record == record_ || warp_.happened_before(Sight::any, x.record, x.lanes, warp_.lanes, false); });
+    last_unordered_ = {id, table_.intern(readers)};
+    return last_unordered_.second;
+  }
+
   // Accesses to the bytes of a valid barrier object as data are undefined.
   void check_objects(std::int64_t first, std::int64_t count) {
     const Mbarrier* object = mbarrier_over(*where_.owner, first, count);
-    if (object == nullptr || told_object_ == object) return;
+    if (object == nullptr || told_object_ == object || (!writes_ && is_data(*object, first, count))) return;
     told_object_ = object;
     warp_.report(warp_.candidate(Verdict::mbar_uninit, "the bytes of a barrier object are accessed as data", object->init_record));
+  }
+
+  // Whether what these bytes of the object hold is data, and that has been told.
+  bool is_data(const Mbarrier& object, std::int64_t first, std::int64_t count) const {
+    const std::uint8_t* flags = where_.memory->flags();
+    for (std::int64_t i = first; i < first + count; ++i)
+      if (mbarrier_over(*where_.owner, i, 1) == &object && !(flags[i] & ByteMemory::bad)) return false;
+    return true;
   }
 
   bool check_all(AccessId id, bool x_writes, std::int64_t first) {
@@ -201,6 +223,7 @@ class AsyncChecker {
   AccessTable& table_;
   std::vector<std::pair<std::uint32_t, Candidate>> found_;  // by the earlier access
   AccessId last_writer_ = 0, last_reader_ = 0, next_reader_ = 0;
+  std::pair<AccessId, AccessId> last_unordered_;  // readers, and those of them that nothing orders
   bool writer_fine_ = true;
   const Mbarrier* told_object_ = nullptr;
 };

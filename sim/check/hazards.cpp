@@ -162,6 +162,11 @@ class Checker {
   Overwritten check_write(AccessId writer, AccessId reader, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
     AccessTable::Readers open = reader == 0 ? AccessTable::Readers{} : table_.readers(reader);
     std::erase_if(open, [&](const AccessTable::Reader& x) { return is_in_order(x.record); });
+    // Where a later one of the same agent is known to have been issued, its completion covers this one, too.
+    for (auto x = open.begin(); x != open.end();) {
+      const bool covered = std::any_of(x + 1, open.end(), [&](const AccessTable::Reader& later) { return same_agent(table_[x->record], table_[later.record]) && is_known(later.record); });
+      x = covered ? open.erase(x) : x + 1;
+    }
     const std::uint32_t written_by = AccessTable::record_of(writer);
     const bool overwrites = !is_in_order(written_by), knows = !overwrites || is_known(written_by);
     if (!overwrites && open.empty()) return {};
@@ -181,6 +186,9 @@ class Checker {
       if (known == x_record) return in_order;
     asked_.emplace_back(x_record, is_ordered(Sight::tensor, table_[x_record]));
     return asked_.back().second;
+  }
+  static bool same_agent(const Access& x, const Access& y) {  // waits cover a prefix
+    return x.cta == y.cta && x.warp == y.warp && x.kind == y.kind && x.agent == y.agent;
   }
   // Whether its issue comes before this one.
   bool is_known(std::uint32_t x_record) const { return warp_.happened_before(Sight::any, x_record, table_[x_record].lanes, warp_.lanes, true); }
@@ -274,10 +282,14 @@ class Checker {
   // Readers that a later write has to wait for: those before me that I know to be complete need not be kept.
   AccessId with_me(AccessId past) {
     const Access& y = table_[record_];
+    const AccessTable::Readers readers = table_.readers(past);
+    const auto of_my_agent = [&](const AccessTable::Reader& reader) { return same_agent(table_[reader.record], y) && table_[reader.record].buffer == y.buffer; };
+    // The first of several statements is the one that is told where nothing orders it with a later write.
+    const auto first = std::find_if(readers.begin(), readers.end(), of_my_agent);
+    const bool several = first != readers.end() && (table_[first->record].step != y.step || std::any_of(first + 1, readers.end(), of_my_agent));
+    const std::uint32_t kept = several ? first->record : 0;
     return warp_.add_reader(past, record_, [&](const AccessTable::Reader& reader) {
-      const Access& x = table_[reader.record];
-      const bool same_agent = x.cta == y.cta && x.warp == y.warp && x.kind == y.kind && x.agent == y.agent;  // waits cover a prefix
-      return (same_agent && x.buffer == y.buffer) || warp_.complete_before(Sight::tensor, x);
+      return reader.record != kept && (of_my_agent(reader) || warp_.complete_before(Sight::tensor, table_[reader.record]));
     });
   }
 

@@ -73,7 +73,7 @@ void Warp::report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touc
 // Ordinary accesses to the bytes of a valid barrier object are undefined.
 void Warp::report_object_access(const ByteSpan& span, std::uint32_t lane, int bytes) {
   const Mbarrier* object = mbarrier_over(*span.owner, span.first[lane], bytes);
-  if (object == nullptr) return;
+  if (object == nullptr || all_bad(span, lane, bytes)) return;  // nothing there, or data that has been told to lie there
   report(candidate(Verdict::mbar_uninit, "the bytes of a barrier object are accessed as data", object->init_record));
 }
 
@@ -113,14 +113,27 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
       }
       return all;
     };
+    // Readers that nothing orders with this write: a later one may lack the order, too, and then it is the one that is told.
+    const auto unordered_of = [&](AccessId id) {
+      AccessTable::Readers readers = table.readers(id);
+      std::erase_if(readers, [&](const AccessTable::Reader& x) {
+        return x.record == record || (table[x.record].strong && y.strong) || happened_before(Sight::any, x.record, x.lanes, lanes_of_y, y.collective);
+      });
+      return table.intern(readers);
+    };
     const auto check = [&](std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes) {
       if (is_settled(x_record, x_lanes, lanes_of_y)) return true;
       if (table[x_record].strong && y.strong) {  // no race; who comes first is open
         if (!happened_before(Sight::any, x_record, x_lanes, lanes_of_y, y.collective)) machine.note_unordered(record, x_record);
         return true;
       }
-      if (!all_bad(span, lane, bytes)) report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes);
-      else if (!happened_before(Sight::any, x_record, x_lanes, lanes_of_y, y.collective)) machine.note_unordered(record, x_record);
+      const bool ordered = happened_before(Sight::any, x_record, x_lanes, lanes_of_y, y.collective);
+      if (!all_bad(span, lane, bytes)) {
+        report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes);
+      } else if (!ordered) {  // told before; but a read that nothing orders with this write is told with the last such write
+        if (x_writes) machine.note_unordered(record, x_record);
+        else report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes);
+      }
       faulty = true;
       return false;
     };
@@ -130,24 +143,33 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
       // Who overwrites what may still be read, although it was written long before, misses the order with the readers alone.
       if (readers_fine || !knows_of_all(past)) for_each_reader(table, past.writer, [&](const AccessTable::Reader& x) { check(x.record, x.lanes, true); });
       if (touch == Touch::write) {
-        past = {me, 0};
+        past = {me, readers_fine ? AccessId{0} : unordered_of(past.reader)};
         return;
       }
-      // Whoever comes after a read of a thread comes after its earlier ones, too.
-      const auto stands_for = [&](std::uint32_t x_record, std::uint32_t x_lanes) {
-        const Access& x = table[x_record];
-        return (x.kind == AccessKind::order && x.cta == y.cta && x.warp == y.warp && (x_lanes & ~lanes_of_y) == 0) || is_settled(x_record, x_lanes, lanes_of_y);
+      // Whoever comes after a read of a thread comes after its earlier ones, too. But the first of several statements is the one
+      // that is told where nothing orders it with a later write.
+      const auto of_my_threads = [&](const AccessTable::Reader& reader) {
+        const Access& x = table[reader.record];
+        return reader.record != record && x.kind == AccessKind::order && x.cta == y.cta && x.warp == y.warp && (reader.lanes & ~lanes_of_y) == 0;
       };
-      const bool only_settled = past.reader == 0 || (!AccessTable::is_set(past.reader) && AccessTable::record_of(past.reader) != record &&
-                                                     stands_for(AccessTable::record_of(past.reader), table.lanes_of(past.reader)));
-      if (only_settled) {
+      const auto stands_for = [&](const AccessTable::Reader& reader) { return of_my_threads(reader) || is_settled(reader.record, reader.lanes, lanes_of_y); };
+      const auto replaces_only = [&](AccessId id) {
+        if (id == 0) return true;
+        if (AccessTable::is_set(id) || AccessTable::record_of(id) == record) return false;
+        const AccessTable::Reader only{AccessTable::record_of(id), table.lanes_of(id)};
+        return of_my_threads(only) ? table[only.record].step == y.step : is_settled(only.record, only.lanes, lanes_of_y);
+      };
+      if (replaces_only(past.reader)) {
         past.reader = me;
         return;
       }
       AccessTable::Readers readers = table.readers(past.reader);
+      const auto first = std::find_if(readers.begin(), readers.end(), of_my_threads);
+      const bool several = first != readers.end() && (table[first->record].step != y.step || std::any_of(first + 1, readers.end(), of_my_threads));
+      const std::uint32_t kept = several ? first->record : 0;
       std::uint32_t mine = lanes_of_y;
       std::erase_if(readers, [&](const AccessTable::Reader& x) {
-        if (x.record != record) return stands_for(x.record, x.lanes);
+        if (x.record != record) return x.record != kept && stands_for(x);
         mine |= x.lanes;
         return true;
       });
@@ -159,6 +181,7 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
       else machine.note_choice(Machine::Open::bound, step, machine.ref(record));
       past.reader = table.intern(readers);
     });
+    if (touch == Touch::write && span.owner && mbarrier_over(*span.owner, span.first[lane], bytes) != nullptr) faulty = true;
     if (!faulty) return;
     now_bad |= lanes_of_y;
     std::uint8_t* flags = span.memory->flags() + span.first[lane];

@@ -3,6 +3,7 @@
 #include <bit>
 #include <map>
 #include <set>
+#include <string_view>
 #include <tuple>
 
 #include "sim/check/candidate.hpp"
@@ -11,6 +12,8 @@ namespace tmemsim::sim {
 namespace {
 
 bool is_one_of(Verdict verdict, std::initializer_list<Verdict> list) { return std::find(list.begin(), list.end(), verdict) != list.end(); }
+
+bool is_one_of_names(std::string_view name, std::initializer_list<std::string_view> list) { return std::find(list.begin(), list.end(), name) != list.end(); }
 
 // Conflicts that a missing completion or order explains.
 bool is_conflict(Verdict verdict) {
@@ -52,6 +55,7 @@ class Resolver {
     uninit_yields_to_conflict();
     warnings_yield_to_conflicts();
     conflicts_yield_to_partial_barriers();
+    the_first_reader_and_the_last_writer();
     layout_yields_to_other_findings();
     later_faults_yield_to_earlier_ones();
     the_strongest_fault_of_a_barrier();
@@ -289,6 +293,15 @@ class Resolver {
       for (const Instance& one : all_at(c)) told_of[c.at.path].insert(one);
       for (const Instance& one : all_other(c)) told_of[c.other->path].insert(one);
     }
+    std::set<std::uint32_t> lost;  // CTAs in whose tensor memory something was to be written at an address that was read too early
+    for (const Candidate& c : candidates_) {
+      if (c.verdict != Verdict::addr_publish) continue;
+      for (const Ref* one : {&c.at, c.other ? &*c.other : &c.at}) {
+        if (!is_one_of_names(one->op, {"tcgen05.st", "tcgen05.mma", "tcgen05.cp", "tcgen05.shift"})) continue;
+        lost.insert(one->cta);
+        if (one->op != "tcgen05.st") lost.insert(one->cta ^ 1u);  // a pair's
+      }
+    }
     const auto told_later = [&](const std::string& path, const Instance& use) {
       const auto later = told_of[path].lower_bound(use);
       return later != told_of[path].end() && later->cta == use.cta && later->warp == use.warp;
@@ -297,7 +310,7 @@ class Resolver {
       const Candidate& c = candidates_[i];
       if (c.verdict != Verdict::uninit_read) continue;
       const auto explained = [&](const Instance& use, const std::optional<Instance>& origin) {
-        return told.count(use) != 0 || (origin && told.count(*origin) != 0) || told_later(c.at.path, use);
+        return (c.where.space == "tmem" && lost.count(use.cta) != 0) || told.count(use) != 0 || (origin && told.count(*origin) != 0) || told_later(c.at.path, use);
       };
       bool all = explained(c.at_instance, c.origin);
       for (std::size_t k = 0; all && k < c.more_at.size(); ++k) all = explained(c.more_at[k], c.more_origins[k]);
@@ -312,6 +325,58 @@ class Resolver {
                                 [](const Candidate& c) { return both(c); });
     for (std::size_t i = 0; i < candidates_.size(); ++i)
       if (candidates_[i].verdict == Verdict::participation && !is_error(candidates_[i]) && covered(both(candidates_[i]), told)) kept_[i] = false;
+  }
+
+  // Nothing is phrased in time: where nothing orders reads and writes of one storage, the writes come first as it were. Then the
+  // first read of a warp meets the last write of the other; what it reads is known bad, and its later reads are not told.
+  void the_first_reader_and_the_last_writer() {
+    struct Pair {
+      Instance reader, writer;
+      auto operator<=>(const Pair&) const = default;
+    };
+    const auto tells = [&](std::size_t i) {
+      const Candidate& c = candidates_[i];
+      if (!kept_[i] || !c.unordered || !is_conflict(c.verdict) || !c.other || c.conflicts.empty()) return false;
+      const Conflict& sides = c.conflicts.front();  // may be told the other way round than it stands there
+      return sides.at.writes != sides.other.writes;
+    };
+    const auto pairs_of = [&](const Candidate& c) {
+      std::vector<Pair> pairs;
+      const bool at_reads = !c.conflicts.front().at.writes;
+      const auto take = [&](const Instance& at, const Instance& other) { pairs.push_back(at_reads ? Pair{at, other} : Pair{other, at}); };
+      take(c.at_instance, c.other_instance);
+      for (std::size_t k = 0; k < c.more_at.size(); ++k) take(c.more_at[k], c.more_other[k]);
+      return pairs;
+    };
+    const auto inside = [](const auto& range, const auto& wider) { return !range || (wider && wider->first <= range->first && range->second <= wider->second); };
+    const auto same_warp = [](const Instance& a, const Instance& b) { return a.cta == b.cta && a.warp == b.warp; };
+    const auto stands_for = [&](const Pair& known, const Pair& pair) {
+      return known != pair && same_warp(known.reader, pair.reader) && same_warp(known.writer, pair.writer) && known.reader <= pair.reader && pair.writer <= known.writer;
+    };
+    std::vector<std::size_t> told;
+    std::vector<std::vector<Pair>> pairs;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (!tells(i)) continue;
+      told.push_back(i);
+      pairs.push_back(pairs_of(candidates_[i]));
+    }
+    std::vector<std::size_t> later;
+    for (std::size_t i = 0; i < told.size(); ++i) {
+      const Place& where = candidates_[told[i]].where;
+      const auto yields_to = [&](std::size_t k) {
+        const Place& other = candidates_[told[k]].where;
+        if (k == i || where.space != other.space || where.buffer != other.buffer || !inside(where.columns, other.columns) || !inside(where.bytes, other.bytes)) return false;
+        return std::all_of(pairs[i].begin(), pairs[i].end(), [&](const Pair& pair) {
+          return std::any_of(pairs[k].begin(), pairs[k].end(), [&](const Pair& known) { return stands_for(known, pair); });
+        });
+      };
+      for (std::size_t k = 0; k < told.size(); ++k) {
+        if (!yields_to(k)) continue;
+        later.push_back(told[i]);
+        break;
+      }
+    }
+    for (std::size_t i : later) kept_[i] = false;
   }
 
   // Rule 9: a value in the wrong place is told only where nothing else is wrong with the instruction, in whatever instance.

@@ -101,6 +101,9 @@ std::uint32_t bulk_record(Warp& warp, BufferId buffer, std::uint32_t agent_cta, 
 void copy_flags(const Side& dst, const Side& src, bool bad) {
   for (std::int64_t i = 0; i < src.count; ++i)
     dst.memory->flags()[dst.first + i] = static_cast<std::uint8_t>(src.memory->flags()[src.first + i] | (bad ? ByteMemory::bad : 0));
+  if (!dst.owner || mbarrier_over(*dst.owner, dst.first, src.count) == nullptr) return;
+  for (std::int64_t i = 0; i < src.count; ++i)  // data over a barrier object: that has been told
+    if (mbarrier_over(*dst.owner, dst.first + i, 1) != nullptr) dst.memory->flags()[dst.first + i] |= ByteMemory::bad;
 }
 
 void note(Warp& warp, const Side& side, bool write) {
