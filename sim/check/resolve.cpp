@@ -296,11 +296,15 @@ class Resolver {
     std::set<std::uint32_t> lost;  // CTAs in whose tensor memory something was to be written at an address that was read too early
     for (const Candidate& c : candidates_) {
       if (c.verdict != Verdict::addr_publish) continue;
-      for (const Ref* one : {&c.at, c.other ? &*c.other : &c.at}) {
-        if (!is_one_of_names(one->op, {"tcgen05.st", "tcgen05.mma", "tcgen05.cp", "tcgen05.shift"})) continue;
-        lost.insert(one->cta);
-        if (one->op != "tcgen05.st") lost.insert(one->cta ^ 1u);  // a pair's
-      }
+      const auto lose = [&](const Ref& user, const std::vector<Instance>& uses) {
+        if (!is_one_of_names(user.op, {"tcgen05.st", "tcgen05.mma", "tcgen05.cp", "tcgen05.shift"})) return;
+        for (const Instance& use : uses) {
+          lost.insert(use.cta);
+          if (user.op != "tcgen05.st") lost.insert(use.cta ^ 1u);  // a pair's
+        }
+      };
+      lose(c.at, all_at(c));
+      if (c.other) lose(*c.other, all_other(c));
     }
     const auto told_later = [&](const std::string& path, const Instance& use) {
       const auto later = told_of[path].lower_bound(use);
