@@ -74,7 +74,8 @@ constexpr std::array<VerdictFacts, verdict_count> table{{
     {Verdict::missing_fence, "missing-fence", "order exists, fence does not",
      "Over a relaxed or plain synchronisation edge tcgen05 operations need fence::before_thread_sync in front and fence::after_thread_sync behind.",
      "Add the missing fence, or use release and acquire forms.", "9.7.16.6.3", E, E, {}},
-    {Verdict::uninit_read, "uninit-read", "never-written storage read", "Storage has no defined value before it is written; TMEM is not zeroed by alloc.",
+    {Verdict::uninit_read, "uninit-read", "never-written storage read", "Storage has no defined value before it is written; TMEM is not zeroed by alloc. Under every profile an error where an mma uses the value or where "
+     "it reaches global memory.",
      "Write it first.", "9.7.16.1.2", E, W, {}},
     {Verdict::addr_publish, "addr-publish", "base address read without order",
      "alloc stores the base address with a weak write; another warp must synchronise with it before reading.",

@@ -75,6 +75,7 @@ Outcome run(const Program& program, const Options& options, Observer* observer) 
       throw;
     }
     attribute_conflicts(*machine);
+    machine->candidates.raise_uninit(machine->reached_memory);
   }
 
   Outcome outcome;

@@ -59,6 +59,16 @@ void swap_sides(Candidate& candidate) {
   for (Conflict& conflict : candidate.conflicts) std::swap(conflict.at, conflict.other);
 }
 
+void Candidates::raise_uninit(const std::set<Instance>& brought_in) {
+  if (brought_in.empty()) return;
+  for (Candidate& candidate : all_) {
+    if (candidate.verdict != Verdict::uninit_read) continue;
+    bool any = brought_in.count(candidate.at_instance) != 0;
+    for (const Instance& one : candidate.more_at) any = any || brought_in.count(one) != 0;
+    if (any) candidate.severity = Severity::error;
+  }
+}
+
 void Candidates::add(Candidate candidate) {
   if (on_add) on_add(candidate);
   const Key key{candidate.verdict, candidate.at.path, candidate.at.op, candidate.other ? candidate.other->path : "", candidate.other ? candidate.other->op : "",

@@ -5,6 +5,7 @@
 #include <functional>
 #include <map>
 #include <optional>
+#include <set>
 #include <string>
 #include <tuple>
 #include <vector>
@@ -97,6 +98,9 @@ class Candidates {
   void add(Candidate candidate);
   const std::vector<Candidate>& all() const { return all_; }
   std::vector<Candidate>& all() { return all_; }
+  // Values that nobody has written and that these instances brought in were used by an mma or got to global memory: errors
+  // under every profile.
+  void raise_uninit(const std::set<Instance>& brought_in);
 
   std::function<void(const Candidate&)> on_add;  // told of each, before it is counted or kept
 

@@ -256,7 +256,7 @@ class Checker {
         found.verdict = Verdict::alias_race;
         found.message = fmt::format("{} and {} share cells, and nothing orders their uses", warp_.machine.kernel.buffers[std::min(x.buffer, y.buffer)].name,
                                     warp_.machine.kernel.buffers[std::max(x.buffer, y.buffer)].name);
-      } else if (in_issue_order(x)) {
+      } else if (in_issue_order(x) && (found.verdict == Verdict::war_mma || found.verdict == Verdict::waw_async)) {
         found.severity = Severity::warning;
         found.decided_by = Switch::tensor_issue_order;
       } else if (found.verdict == Verdict::war_ld && !y_first) {

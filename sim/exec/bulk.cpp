@@ -217,9 +217,12 @@ Effect store(Warp& warp, const Side& dst, const Side& src, std::uint32_t& record
     found.where.space = "shared";
     found.where.cta = warp.cta.index;
     found.where.buffer = src.buffer->name;
+    found.severity = Severity::error;
     warp.report(std::move(found));
     fine = false;
   }
+  for (std::int64_t i = 0; i < src.count; ++i)
+    if (flags[i] == ByteMemory::bad) warp.machine.reaches_memory(src.memory->origin_of(static_cast<std::size_t>(src.first + i)));
   if (!check_async_bytes(warp, bytes_of(dst), {{dst.first, dst.count}}, Warp::Touch::write, record)) fine = false;
   copy_flags(dst, src, !fine);
   note(warp, src, false);

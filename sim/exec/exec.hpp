@@ -95,7 +95,9 @@ class Warp {
     if (origin != 0) undefined_since_ = origin;
   }
   // As a value that matters (operand, predicate, address): undefined lanes are uninit-read. Returns lanes now known bad.
-  std::uint32_t use_value(std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad, std::string_view what);
+  // `severity`: where the catalogue's is not the one.
+  std::uint32_t use_value(std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad, std::string_view what,
+                          std::optional<Severity> severity = std::nullopt);
 
   // The same where the value decides what is done next (address, condition, count): if it is bad, the rest of the run is open.
   std::uint32_t steer(std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad, std::string_view what);

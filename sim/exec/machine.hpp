@@ -280,6 +280,11 @@ struct Machine {
     if (origins.size() < most_origins && (origins.empty() || origins.back() != instance)) origins.push_back(instance);
     return static_cast<std::uint32_t>(origins.size());
   }
+  // A value of that origin is used by an mma or gets to global memory.
+  void reaches_memory(std::uint32_t origin) {
+    if (origin != 0) reached_memory.insert(origins[origin - 1]);
+  }
+  std::set<Instance> reached_memory;
   Candidates candidates;
   std::mt19937_64 random;
   std::uint64_t steps = 0;               // executed

@@ -146,12 +146,15 @@ CellsKnown know_cells(const Tmem& tmem, const CellMove& move) {
   return known;
 }
 
-void mark_unwritten_bad(Tmem& tmem, const CellMove& move) {
+// `origin`: of the load that has been told.
+void mark_unwritten_bad(Tmem& tmem, const CellMove& move, std::uint32_t origin) {
   for (std::uint32_t b = 0; b < move.cells.boxes; ++b) {
     const SlabBox& box = move.cells.box[b];
     for (std::uint32_t i = 0; i < box.columns; ++i) {
       CellState& state = tmem.state[move.quadrant][box.column + i];
-      state.bad |= lane_mask(box) & ~(state.low & (move.packed ? ~0u : state.high));
+      const std::uint32_t missing = lane_mask(box) & ~(state.low & (move.packed ? ~0u : state.high)) & ~state.bad;
+      state.bad |= missing;
+      tmem.set_origins(move.quadrant, box.column + i, missing, origin);
     }
   }
 }
@@ -396,7 +399,7 @@ Flight issue(const TcgenLd& op, Warp& warp) {
       const std::uint32_t first = static_cast<std::uint32_t>(std::countr_zero(known.unwritten_lanes)), last = 31u - static_cast<std::uint32_t>(std::countl_zero(known.unwritten_lanes));
       warp.report(at_cells(warp, Verdict::uninit_read, fmt::format("cells of column {} are read that nobody has written since the alloc", known.unwritten_column),
                            move.quadrant * 32 + first, last - first + 1, known.unwritten_column, 1));
-      mark_unwritten_bad(tmem, move);
+      mark_unwritten_bad(tmem, move, warp.machine.origin(warp.instance()));
     }
     know_loaded(tmem, move, rows.rows, known.all_fine, registers);
     if (misses_its_meaning(warp, move, rows.rows)) good = false;

@@ -138,34 +138,49 @@ template <class Visit> void for_each_state(Tmem& tmem, const std::vector<SlabBox
 
 enum class Halves : std::uint8_t { both, low };
 
-// Cells that an operation of the tensor core reads: nobody has written them, or they are known bad.
+// An mma uses undefined values that have been told already, of these lanes of a quadrant.
+void use_origins(Machine& machine, const Tmem& tmem, std::uint32_t quadrant, std::uint32_t column, std::uint32_t lanes) {
+  for (; lanes != 0; lanes &= lanes - 1) {
+    const auto lane = static_cast<std::uint32_t>(std::countr_zero(lanes));
+    const auto origin = tmem.origins.find(column * tcgen05::lanes + quadrant * tcgen05::quadrant_lanes + lane);
+    if (origin != tmem.origins.end()) machine.reaches_memory(origin->second);
+  }
+}
+
+// Cells that an operation of the tensor core reads: nobody has written them, or they are known bad. `severity`: where the
+// catalogue's is not the one.
 struct CellsRead {
   bool bad = false;
 };
-CellsRead read_cells(Warp& warp, const Cta& cta, Tmem& tmem, const std::vector<SlabBox>& boxes, Halves halves, std::string_view what) {
+CellsRead read_cells(Warp& warp, const Cta& cta, Tmem& tmem, const std::vector<SlabBox>& boxes, Halves halves, std::string_view what,
+                     std::optional<Severity> severity) {
   CellsRead read;
   bool told = false;
   for_each_state(tmem, boxes, [&](CellState& state, std::uint32_t lanes, std::uint32_t slab, std::uint32_t column) {
     read.bad = read.bad || (state.bad & lanes) != 0;
-    const std::uint32_t missing = lanes & ~(state.low & (halves == Halves::both ? state.high : ~0u) & state.defined) & ~state.bad;
+    const std::uint32_t undefined = lanes & ~(state.low & (halves == Halves::both ? state.high : ~0u) & state.defined), missing = undefined & ~state.bad;
+    if (severity && (undefined & state.bad) != 0) use_origins(warp.machine, tmem, slab / 2, column, undefined & state.bad);
     if (missing == 0) return;
     read.bad = true;
     state.bad |= missing;
+    tmem.set_origins(slab / 2, column, missing, warp.machine.origin(warp.instance()));
     if (told) return;
     told = true;
     Candidate found = warp.candidate(Verdict::uninit_read, fmt::format("{} reads cells of column {} that nobody has written since the alloc", what, column));
     const std::uint32_t quadrant = slab / 2 * tcgen05::quadrant_lanes;
     at_cells(found, cta, quadrant + static_cast<std::uint32_t>(std::countr_zero(missing)), quadrant + 31u - static_cast<std::uint32_t>(std::countl_zero(missing)), column, 1);
+    found.severity = severity;
     warp.report(std::move(found));
   });
   return read;
 }
 
-// Bytes of a shared operand. False: their value is not known, and that has been told.
-bool read_bytes(Warp& warp, Cta& cta, BufferId buffer, const ByteRuns& runs, std::uint32_t record) {
+// Bytes of a shared operand, as far as they are known; what is not has been told.
+enum class BytesRead : std::uint8_t { fine, bad, unwritten };
+BytesRead read_bytes(Warp& warp, Cta& cta, BufferId buffer, const ByteRuns& runs, std::uint32_t record, std::optional<Severity> severity) {
   const Buffer& declared = warp.machine.kernel.buffers[buffer];
   note_runs(warp, cta, runs);
-  if (!check_async_bytes(warp, {&cta.shared, &cta, buffer, declared.offset.value_or(0)}, runs, Warp::Touch::read, record)) return false;
+  if (!check_async_bytes(warp, {&cta.shared, &cta, buffer, declared.offset.value_or(0)}, runs, Warp::Touch::read, record)) return BytesRead::bad;
   bool bad = false;
   std::int64_t unwritten = -1;
   for (const auto& [first, count] : runs) {
@@ -173,17 +188,19 @@ bool read_bytes(Warp& warp, Cta& cta, BufferId buffer, const ByteRuns& runs, std
       const std::uint8_t flag = cta.shared.flags()[i];
       bad = bad || (flag & ByteMemory::bad) != 0;
       if (!(flag & ByteMemory::defined) && unwritten < 0) unwritten = i;
+      if (severity && flag == ByteMemory::bad) warp.machine.reaches_memory(cta.shared.origin_of(static_cast<std::size_t>(i)));
     }
   }
-  if (bad) return false;
-  if (unwritten < 0) return true;
+  if (bad) return BytesRead::bad;
+  if (unwritten < 0) return BytesRead::fine;
   Candidate found = warp.candidate(Verdict::uninit_read, fmt::format("bytes of {} are read that nobody has written", declared.name));
   found.where.space = "shared";
   found.where.cta = cta.index;
   found.where.buffer = declared.name;
   found.where.bytes = {unwritten - declared.offset.value_or(0), unwritten - declared.offset.value_or(0)};
+  found.severity = severity;
   warp.report(std::move(found));
-  return false;
+  return BytesRead::unwritten;
 }
 
 // What a write leaves in its cells.
@@ -541,17 +558,17 @@ class Mma {
     bool fine = true;
     if (a_.space == Space::tmem) {
       check_tmem(warp_, cta, a_boxes_, TmemUse::read, record_a_);
-      fine = !read_cells(warp_, cta, tmem, a_boxes_, Halves::both, "A").bad;
+      fine = !read_cells(warp_, cta, tmem, a_boxes_, Halves::both, "A", Severity::error).bad;
       note_cells(warp_, cta, a_boxes_, false);
     } else {
-      fine = read_bytes(warp_, cta, op_.a.buffer, a_matrix_->runs, record_a_);
+      fine = read_bytes(warp_, cta, op_.a.buffer, a_matrix_->runs, record_a_, Severity::error) == BytesRead::fine;
     }
-    if (!read_bytes(warp_, cta, op_.b.buffer, b_matrix_->runs, record_b_)) fine = false;
+    if (read_bytes(warp_, cta, op_.b.buffer, b_matrix_->runs, record_b_, Severity::error) != BytesRead::fine) fine = false;
     check_tmem(warp_, cta, d_boxes, accumulate_ ? TmemUse::update : TmemUse::write, record_);
     note_cells(warp_, cta, d_boxes, true);
     if (!accumulate_) return fine;
     note_cells(warp_, cta, d_boxes, false);
-    if (read_cells(warp_, cta, tmem, d_boxes, d_.dtype == Dtype::f16 ? Halves::low : Halves::both, "the accumulator").bad) fine = false;
+    if (read_cells(warp_, cta, tmem, d_boxes, d_.dtype == Dtype::f16 ? Halves::low : Halves::both, "the accumulator", Severity::error).bad) fine = false;
     return fine;
   }
 
@@ -677,10 +694,11 @@ class Cp {
         mark_bad(tmem, boxes_);
         continue;
       }
-      const bool fine = read_bytes(warp_, *part, op_.src.buffer, runs_, source);
+      const BytesRead read = read_bytes(warp_, *part, op_.src.buffer, runs_, source, std::nullopt);
       check_tmem(warp_, *part, boxes_, TmemUse::write, record_);
       note_cells(warp_, *part, boxes_, true);
-      write_state(tmem, boxes_, true, !fine || misses_its_meaning(*part));
+      write_state(tmem, boxes_, true, read != BytesRead::fine || misses_its_meaning(*part));
+      if (read == BytesRead::unwritten) leave_undefined(warp_, tmem);
     }
     note_issued(warp_, access);
     return good ? flight() : no_effect(Async::cp, record_);
@@ -690,6 +708,14 @@ class Cp {
   bool refuse(Verdict verdict, std::string message) {
     warp_.report(warp_.candidate(verdict, std::move(message)));
     return false;
+  }
+
+  // The cells get what nobody has written, and that has been told: an mma that uses them makes it an error.
+  void leave_undefined(Warp& warp, Tmem& tmem) const {
+    for_each_state(tmem, boxes_, [&](CellState& state, std::uint32_t lanes, std::uint32_t slab, std::uint32_t column) {
+      state.defined &= ~lanes;
+      tmem.set_origins(slab / 2, column, lanes, warp.machine.origin(warp.instance()));
+    });
   }
 
   // Where the cells are that it writes, or was meant to.
@@ -826,7 +852,7 @@ Flight shift(const TcgenShift& op, Warp& warp) {
     note_cells(warp, *part, boxes, true);
     std::vector<SlabBox> moved = boxes;
     for (SlabBox& box : moved) box.lanes = ~1u;  // lane 0 of a quadrant is not read
-    read_cells(warp, *part, tmem, moved, Halves::both, "the shift");
+    read_cells(warp, *part, tmem, moved, Halves::both, "the shift", std::nullopt);
     for (auto& quadrant : tmem.state)
       for (std::uint32_t c = column; c < column + shift_columns; ++c) shift_state(quadrant[c], false);
   }

@@ -172,7 +172,8 @@ Ran execute(const Store& op, Warp& warp) {
     if ((span.lanes & ~known.written) != 0) warp.note_origin(known.undefined_since);
     const std::uint32_t written = written_bytes(known, op.reg_byte.value_or(0), count);
     std::uint32_t bad = known.bad | raced;
-    if (!span.shared) bad = warp.use_value(span.lanes, ~written, bad, fmt::format("what is stored to {}", warp.machine.kernel.buffers[mem.buffer].name));
+    if (!span.shared) bad = warp.use_value(span.lanes, ~written, bad, fmt::format("what is stored to {}", warp.machine.kernel.buffers[mem.buffer].name), Severity::error);
+    if (!span.shared && (span.lanes & known.bad & ~written) != 0) warp.machine.reaches_memory(known.undefined_since);
     const std::uint32_t* values = warp.state.registers.row(row);
     for_each_lane(span.lanes, [&](std::uint32_t lane) {
       const std::int64_t first = span.first[lane] + offset;
@@ -216,7 +217,6 @@ Operand operand(Warp& warp, const Value& value, std::size_t i) {
 Operand used_operand(Warp& warp, const Value& value, std::size_t i) {
   Operand out = operand(warp, value, i);
   out.bad = warp.use_value(warp.lanes, out.undefined, out.bad, "an operand");
-  out.undefined = 0;
   return out;
 }
 
@@ -232,6 +232,7 @@ template <class Compute> Ran row_by_row(Warp& warp, const Rows& dst, const Value
     Operand left = used_operand(warp, a, i);
     const Operand right = used_operand(warp, b, i);
     left.bad |= right.bad;
+    left.undefined |= right.undefined;
     for_each_lane(warp.lanes, [&](std::uint32_t lane) { left.value[lane] = compute(left.value[lane], right.value[lane]); });
     assign(warp, rows.rows[i], left);
   }

@@ -26,7 +26,8 @@ std::uint32_t Warp::first_lane() const { return static_cast<std::uint32_t>(std::
 
 // ---- operands ----
 
-std::uint32_t Warp::use_value(std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad, std::string_view what) {
+std::uint32_t Warp::use_value(std::uint32_t of_lanes, std::uint32_t undefined, std::uint32_t bad, std::string_view what,
+                              std::optional<Severity> severity) {
   const std::uint32_t missing = of_lanes & undefined & ~bad;
   if (missing != 0) {
     Candidate found = candidate(Verdict::uninit_read, fmt::format("{} comes from storage that nobody has written", what));
@@ -35,7 +36,9 @@ std::uint32_t Warp::use_value(std::uint32_t of_lanes, std::uint32_t undefined, s
     found.where.lanes = {std::countr_zero(missing), 31 - std::countl_zero(missing)};
     found.at.lanes = missing;
     if (undefined_since_ != 0) found.origin = machine.origins[undefined_since_ - 1];
+    found.severity = severity;
     report(std::move(found));
+    undefined_since_ = machine.origin(instance());  // told here: whoever gets the value from now on has it from here
   }
   return bad | missing;
 }

@@ -157,7 +157,7 @@ class MmaOfWarp {
   }
 
   void report_undefined() {
-    if (undefined_ != 0) warp_.use_value(warp_.lanes, undefined_, 0, "a fragment");
+    if (undefined_ != 0) warp_.use_value(warp_.lanes, undefined_, 0, "a fragment", Severity::error);
   }
 
   // An element is bad when its row of A, its row of B or what it is added to is.

@@ -39,6 +39,11 @@ struct Tmem {
 
   std::map<std::uint32_t, std::uint32_t> origins;  // column * 128 + lane: of an undefined value that has been stored (Machine::origins)
 
+  void set_origins(std::uint32_t quadrant, std::uint32_t column, std::uint32_t lanes_of_quadrant, std::uint32_t origin) {
+    for (std::uint32_t lane = 0; lane < tcgen05::quadrant_lanes; ++lane)
+      if (lanes_of_quadrant >> lane & 1u) origins[column * tcgen05::lanes + quadrant * tcgen05::quadrant_lanes + lane] = origin;
+  }
+
   Tmem() {
     for (auto& column : cell) column.fill(tmem_poison);
   }
@@ -49,6 +54,7 @@ struct Tmem {
       for (auto& quadrant : state) quadrant[column] = {};
       for (std::uint32_t slab = 0; slab < slabs; ++slab) join(slab, column, 0, 0);
     }
+    origins.erase(origins.lower_bound(first_column * tcgen05::lanes), origins.lower_bound((first_column + count) * tcgen05::lanes));
   }
 
   // ---- split slabs: `writer` and `reader` of such a slab both hold its mark ----

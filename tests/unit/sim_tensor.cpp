@@ -307,6 +307,41 @@ TEST_CASE("mma: A in tensor memory, two halves a cell") {
   CHECK(verdicts(unwaited + signal + wait) == "raw-st first < store");
 }
 
+TEST_CASE("uninit-read: an error in lenient, too, where an mma reads the cells") {
+  sim::Options lenient;
+  lenient.profile = Profile::lenient();
+  const auto verdicts_of = [&](const std::string& body) { return findings_everywhere(head + body + signal + wait + tail, lenient); };
+  CHECK(verdicts_of("first: @warp 0 lane 0 tcgen05.mma kind=f16 d=D a=A b=B accumulate=1\n") == "uninit-read first");
+  CHECK(verdicts_of("first: @warp 0 lane 0 tcgen05.mma kind=f16 d=D a=T b=B accumulate=0\n") == "uninit-read first");
+  CHECK(verdicts_of("move: @warp 0 lane 0 tcgen05.shift addr={base: word(slot, 0), col: 32}\n") == "uninit-read move [warning]");
+  // Told at the copy, which brings it in; an mma that uses it makes it an error.
+  const std::string source = "buffer src: shared f16 [128, 16] layout=\"S[(16,8,2,8):(64,8,1024,1)]\" offset=20480\n";
+  const auto copied = [&](const std::string& more) {
+    std::string text = head + "copy: @warp 0 lane 0 tcgen05.cp shape=128x256b dst=T src=src\n" + more + signal + wait + tail;
+    text.insert(text.find("buffer G"), source);
+    return findings_everywhere(text, lenient);
+  };
+  CHECK(copied("") == "uninit-read copy [warning]");
+  CHECK(copied("first: @warp 0 lane 0 tcgen05.mma kind=f16 d=D a=T b=B accumulate=0\n") == "uninit-read copy");
+}
+
+TEST_CASE("tensor-issue-order: raw-mma is an error without it, war-mma and waw-async a warning, all three are silent with it") {
+  const std::string copy = "copy: @warp 0 lane 0 tcgen05.cp shape=128x256b dst=T src=A\n", again = "again: @warp 0 lane 0 tcgen05.cp shape=128x256b dst=T src=A\n";
+  const std::string move = "move: @warp 0 lane 0 tcgen05.shift addr={base: word(slot, 0), col: 32}\n";
+  const std::string product = "use: @warp 0 lane 0 tcgen05.mma kind=f16 d=D a=T b=B accumulate=0\n";
+  sim::Options lenient;
+  lenient.profile = Profile::lenient();
+  const auto silent = [&](const std::string& body) { return findings_everywhere(head + body + signal + wait + tail, lenient) == ""; };
+  CHECK(verdicts(copy + move + signal + wait) == "raw-mma move < copy");
+  CHECK(silent(copy + move));
+  CHECK(verdicts(copy + again + signal + wait) == "waw-async again < copy [warning]");
+  CHECK(silent(copy + again));
+  CHECK(verdicts(copy + product + again + signal + wait).find("war-mma again < use [warning]") != std::string::npos);
+  CHECK(silent(copy + product + again));
+  const std::string later = "@warp 0 lane 0 mbarrier.try_wait bar=bar[0] parity=0\n", second_signal = "@warp 0 lane 0 tcgen05.commit bar=bar[1]\n", second_wait = "mbarrier.try_wait bar=bar[1] parity=0\n";
+  CHECK(verdicts(copy + signal + later + move + second_signal + second_wait) == "");
+}
+
 TEST_CASE("cp: every shape puts the rows where the table says") {
   struct Shape {
     const char* name;
@@ -388,7 +423,7 @@ TEST_CASE("pipelined pairs, and the order of issue that a profile grants") {
   const std::string narrow = "narrow: @warp 0 lane 0 tcgen05.mma kind=f16 d=D[0:128, 0:16] a=A b=B[0:16, 0:16] accumulate=1\n";
   const std::string overlap = first + narrow + signal + wait;
   CHECK(verdicts(first + other + signal + wait) == "");
-  CHECK(verdicts(overlap) == "raw-mma narrow < first [warning]");
+  CHECK(verdicts(overlap) == "raw-mma narrow < first");
   sim::Options lenient;
   lenient.profile = Profile::lenient();
   CHECK(findings(simulate(head + overlap + tail, lenient)) == "");

@@ -243,6 +243,31 @@ TEST_CASE("uninit-read") {
   CHECK(findings_everywhere(kernel("if word(S, 0) == 0 { }")) == "uninit-read program[0]");
 }
 
+TEST_CASE("uninit-read in lenient: an error only where the value is multiplied or gets to global memory") {
+  sim::Options lenient;
+  lenient.profile = Profile::lenient();
+  const auto verdicts = [&](const std::string& text) { return findings_everywhere(text, lenient); };
+  const std::string ld = "ld: @warp 0 tcgen05.ld shape=32x32b num=1 dst=R.r[8] src=" + own + " @warp 0 tcgen05.wait::ld ";
+  const std::string to_memory = "@warp 0 st dst=B[lane] src=R.r[9] bytes=4 ", to_shared = "@warp 0 st dst=S[lane] src=R.r[9] bytes=4 @warp 0 ld dst=R.r[10] src=S[lane] bytes=4 ";
+  CHECK(verdicts(with_tmem(ld)) == "uninit-read ld [warning]");
+  CHECK(verdicts(with_tmem(ld + "@warp 0 mov dst=R.r[9] a=R.r[8] " + to_memory)) == "uninit-read ld");
+  CHECK(verdicts(with_tmem(ld + "@warp 0 add.s32 dst=R.r[9] a=R.r[8] b=1 " + to_memory)) == "uninit-read ld");
+  CHECK(verdicts(with_tmem(ld + "@warp 0 mov dst=R.r[9] a=R.r[8] " + to_shared)) == "uninit-read ld [warning]");
+  CHECK(verdicts(with_tmem(ld + "@warp 0 mov dst=R.r[9] a=R.r[8] " + to_shared + "@warp 0 st dst=B[lane] src=R.r[10] bytes=4")) == "uninit-read ld");
+  CHECK(verdicts(with_tmem(ld + "@warp 0 mov dst=R.r[9] a=7 " + to_memory)) == "uninit-read ld [warning]");  // another value
+  // A second load of the same cells brings the value that has been told.
+  const std::string second = "l2: @warp 0 tcgen05.ld shape=32x32b num=1 dst=R.r[9] src=" + own + " @warp 0 tcgen05.wait::ld ";
+  CHECK(verdicts(with_tmem(ld + second)) == "uninit-read ld [warning]");
+  CHECK(verdicts(with_tmem(ld + second + to_memory)) == "uninit-read ld");
+  // Columns that are allocated anew have no past.
+  const std::string get = "@warp 0 tcgen05.alloc slot=slot cols=64 ", give = "@warp 0 tcgen05.dealloc slot=slot cols=64 ";
+  CHECK(verdicts(kernel(get + ld + give + get + second + to_memory + give)) == "uninit-read ld [warning]; uninit-read l2");
+  CHECK(verdicts(kernel("use: @warp 0 add.s32 dst=R.r[1] a=R.r[0] b=1")) == "uninit-read use [warning]");
+  CHECK(verdicts(kernel("use: @warp 0 add.s32 dst=R.r[1] a=R.r[0] b=1 @warp 0 st dst=B[lane] src=R.r[1] bytes=4")) == "uninit-read use");
+  CHECK(verdicts(kernel("keep: @warp 0 st dst=B[lane] src=R.r[0] bytes=4")) == "uninit-read keep");
+  CHECK(verdicts(kernel("if word(S, 0) == 0 { }")) == "uninit-read program[0] [warning]");
+}
+
 TEST_CASE("participation") {
   const std::string wait = "@warp 0 tcgen05.wait::st";
   CHECK(findings_everywhere(kernel("a: @warp 0 lane 0 tcgen05.alloc slot=slot cols=32 @warp 0 tcgen05.dealloc slot=slot cols=32")) == "participation a");
