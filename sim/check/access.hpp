@@ -41,6 +41,7 @@ struct Access {
   bool collective = false;          // made by the warp as one: whoever of its lanes signals afterwards publishes it
   bool updates = false;             // tensor memory: reads what it writes
   bool strong = false;              // shared and global memory: not a weak access
+  bool cta_scope = false;           // strong, towards threads of its own CTA only
   bool alloc_slot = false;          // the address that tcgen05.alloc stores
   bool live = false;
   bool excused = false;             // what is wrong with its cells is a warning only: it hides no error

@@ -125,7 +125,7 @@ class AsyncChecker {
 
   // Ordinary accesses of each of the lanes, made visible to the async proxy where these bytes are. Own ones count as those of
   // others do: when a fence of the proxies came behind them.
-  bool sees(const Access& x, std::uint32_t x_lanes) const {
+  bool sees(const Access& x, std::uint32_t x_lanes, Scopes scopes) const {
     const std::uint32_t place = where_.owner ? ProxyPlace::of_cta + where_.owner->index : ProxyPlace::global;
     const bool same_warp = x.cta == warp_.state.cta && x.warp == warp_.state.warp;
     for (const ViewGroup& group : warp_.state.views) {
@@ -133,7 +133,7 @@ class AsyncChecker {
       bool all = true, any = false;
       for (std::uint32_t rest = x_lanes; rest != 0; rest &= rest - 1) {
         const auto lane = static_cast<std::uint32_t>(std::countr_zero(rest));
-        const bool seen = group.views.async.sees(place, x.cta, x.warp, lane, x.number, same_warp && warp_.lanes == 1u << lane);
+        const bool seen = views_of(group.views, scopes).async.sees(place, x.cta, x.warp, lane, x.number, same_warp && warp_.lanes == 1u << lane);
         all = all && seen;
         any = any || seen;
       }
@@ -142,21 +142,29 @@ class AsyncChecker {
     return false;
   }
 
-  bool is_complete(const Access& x) const { return warp_.complete_before(Sight::generic, x) || warp_.complete_before(Sight::tensor, x); }
+  bool is_complete(const Access& x, Scopes scopes = Scopes::any) const {
+    return warp_.complete_before(Sight::generic, x, scopes) || warp_.complete_before(Sight::tensor, x, scopes);
+  }
+
+  bool is_settled(std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes, Scopes scopes) const {
+    const Access& x = table_[x_record];
+    if (is_async(x)) return is_complete(x, scopes);
+    if (x_writes) return sees(x, x_lanes, scopes);
+    return warp_.happened_before(Sight::generic, x_record, x_lanes, warp_.lanes, false, scopes);
+  }
 
   bool check(std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes, std::int64_t first) {
     if (x_record == record_) return true;
-    const Access& x = table_[x_record];
-    if (is_async(x)) {
-      if (is_complete(x)) return true;
-      // A round over the one before: what the data is worth shows at its other uses.
-      const bool itself = x.step == table_[record_].step;
-      return report(x_record, x_lanes, x_writes, first, race_with(x_record, x_writes)) || itself;
+    if (is_settled(x_record, x_lanes, x_writes, Scopes::any)) {
+      if (warp_.machine.narrow_edges && !is_settled(x_record, x_lanes, x_writes, Scopes::wide_enough))
+        report(x_record, x_lanes, x_writes, first, race_with(x_record, x_writes), Scopes::wide_enough);
+      return true;
     }
-    if (x_writes && sees(x, x_lanes)) return true;
-    const bool ordered = warp_.happened_before(Sight::generic, x_record, x_lanes, warp_.lanes, false);
-    if (ordered && !x_writes) return true;
-    return report(x_record, x_lanes, x_writes, first, ordered ? Verdict::proxy_fence : race_with(x_record, x_writes));
+    const Access& x = table_[x_record];
+    // A round over the one before: what the data is worth shows at its other uses.
+    const bool itself = is_async(x) && x.step == table_[record_].step;
+    const bool visible = !is_async(x) && warp_.happened_before(Sight::generic, x_record, x_lanes, warp_.lanes, false);
+    return report(x_record, x_lanes, x_writes, first, visible ? Verdict::proxy_fence : race_with(x_record, x_writes), Scopes::any) || itself;
   }
 
   Verdict race_with(std::uint32_t x_record, bool x_writes) const {
@@ -171,9 +179,10 @@ class AsyncChecker {
     return shared ? Verdict::smem_race : Verdict::global_race;
   }
 
-  bool report(std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes, std::int64_t first, Verdict verdict) {
+  bool report(std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes, std::int64_t first, Verdict verdict, Scopes scopes) {
     const auto known = std::find_if(found_.begin(), found_.end(), [&](const auto& one) { return one.first == x_record; });
-    if (known != found_.end() && (known->second.verdict != Verdict::proxy_fence || verdict == Verdict::proxy_fence)) return false;
+    const auto is_milder = [](const Candidate& c) { return c.verdict == Verdict::proxy_fence || c.decided_by == Switch::scope_check; };
+    if (known != found_.end() && (scopes == Scopes::wide_enough || verdict == Verdict::proxy_fence || !is_milder(known->second))) return false;
     const Access& x = table_[x_record];
     const std::string& name = warp_.machine.kernel.buffers[where_.buffer].name;
     std::string message;
@@ -198,6 +207,7 @@ class AsyncChecker {
         swap_sides(found);
       }
     }
+    if (scopes == Scopes::wide_enough) warp_.out_of_scope(found);
     found.where.space = where_.owner ? "shared" : "global";
     if (where_.owner) found.where.cta = where_.owner->index;
     found.where.buffer = name;

@@ -147,7 +147,10 @@ class Checker {
   }
 
   bool check_writer(AccessId id, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
-    if (is_in_order(AccessTable::record_of(id))) return true;
+    if (is_in_order(AccessTable::record_of(id))) {
+      tell_scope(AccessTable::record_of(id), true, slab, column, lanes);
+      return true;
+    }
     tell(AccessTable::record_of(id), true, slab, column, lanes);
     return false;
   }
@@ -161,7 +164,11 @@ class Checker {
   // misses nothing else; where nothing orders the write either, the readers come behind it.
   Overwritten check_write(AccessId writer, AccessId reader, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
     AccessTable::Readers open = reader == 0 ? AccessTable::Readers{} : table_.readers(reader);
-    std::erase_if(open, [&](const AccessTable::Reader& x) { return is_in_order(x.record); });
+    std::erase_if(open, [&](const AccessTable::Reader& x) {
+      if (!is_in_order(x.record)) return false;
+      tell_scope(x.record, false, slab, column, lanes);
+      return true;
+    });
     // Where a later one of the same agent is known to have been issued, its completion covers this one, too.
     for (auto x = open.begin(); x != open.end();) {
       const bool covered = std::any_of(x + 1, open.end(), [&](const AccessTable::Reader& later) { return same_agent(table_[x->record], table_[later.record]) && is_known(later.record); });
@@ -169,6 +176,7 @@ class Checker {
     }
     const std::uint32_t written_by = AccessTable::record_of(writer);
     const bool overwrites = !is_in_order(written_by), knows = !overwrites || is_known(written_by);
+    if (!overwrites) tell_scope(written_by, true, slab, column, lanes);
     if (!overwrites && open.empty()) return {};
     if (overwrites && (open.empty() || !knows)) tell(written_by, true, slab, column, lanes);
     if (!knows) {
@@ -197,16 +205,22 @@ class Checker {
     if (!is_known(x_record)) warp_.machine.note_unordered(record_, x_record);
   }
 
+  // In order, but only over a scope that does not reach from one to the other.
+  void tell_scope(std::uint32_t x_record, bool x_writes, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
+    if (!warp_.machine.narrow_edges || x_record == 0 || x_record == record_ || is_ordered(Sight::tensor, table_[x_record], Scopes::wide_enough)) return;
+    conflict(x_record, x_writes, slab, column, lanes, Scopes::wide_enough);
+  }
+
   void tell(std::uint32_t x_record, bool x_writes, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
     CellState& state = tmem_.state[slab / 2][column];
     if (x_writes && (state.bad & lanes) == lanes && !table_[x_record].excused) return note_open(x_record);  // told before
-    if (conflict(x_record, x_writes, slab, column, lanes) == Severity::warning) table_.at(use_ == TmemUse::read ? x_record : record_).excused = true;
+    if (conflict(x_record, x_writes, slab, column, lanes, Scopes::any) == Severity::warning) table_.at(use_ == TmemUse::read ? x_record : record_).excused = true;
     state.bad |= lanes;
   }
 
   // Complete before this access, or in a pipeline in front of it, or in the issue order that the profile grants.
-  bool is_ordered(Sight which, const Access& x) const {
-    return warp_.complete_before(which, x) || warp_.piped_before(which, x, table_[record_]) ||
+  bool is_ordered(Sight which, const Access& x, Scopes scopes = Scopes::any) const {
+    return warp_.complete_before(which, x, scopes) || warp_.piped_before(which, x, table_[record_], scopes) ||
            (in_issue_order(x) && warp_.machine.options.profile.on(Switch::tensor_issue_order));
   }
   bool in_issue_order(const Access& x) const {
@@ -214,7 +228,8 @@ class Checker {
     return is_tensor_core(x.kind) && is_tensor_core(y.kind) && x.cta == y.cta && x.issue_agent == y.issue_agent;
   }
 
-  std::optional<Severity> conflict(std::uint32_t x_record, bool x_writes, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
+  // `scopes`: the edges that count; without the narrow ones the two are in no order.
+  std::optional<Severity> conflict(std::uint32_t x_record, bool x_writes, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes, Scopes scopes) {
     const auto range = lane_range(slab, lanes);
     for (auto& [known, told] : reported_) {
       if (known != x_record) continue;
@@ -229,7 +244,11 @@ class Checker {
     Candidate found = warp_.candidate(Verdict::raw_st, "", x_record);
     found.conflicts.push_back({{y, use_ != TmemUse::write, y_writes}, {x, !x_writes || x.updates, x_writes}, {}});
     bool y_first = false;
-    if (is_ordered(Sight::any, x)) {
+    if (scopes == Scopes::wide_enough) {
+      found.verdict = conflict_of(x.kind, x_writes, use_);
+      found.message = what_happens(found.verdict, true);
+      warp_.out_of_scope(found);
+    } else if (is_ordered(Sight::any, x)) {
       found.verdict = Verdict::missing_fence;
       found.message = fmt::format("the cells {} by the earlier access are handed over without tcgen05 fences", doing(x_writes));
       found.severity = Severity::error;

@@ -27,7 +27,7 @@ std::string_view past(bool writes) { return writes ? "written" : "read"; }
 }  // namespace
 
 void Warp::report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touch touch, std::uint32_t record, std::uint32_t x_record,
-                       std::uint32_t x_lanes, bool x_writes) {
+                       std::uint32_t x_lanes, bool x_writes, Scopes scopes) {
   const Access& x = machine.accesses[x_record];
   const Access& y = machine.accesses[record];
   const bool y_writes = touch == Touch::write;
@@ -62,6 +62,7 @@ void Warp::report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touc
   if (swap) {
     swap_sides(found);
   }
+  if (scopes == Scopes::wide_enough) out_of_scope(found);
   const std::int64_t first = span.first[lane] - span.base;
   found.where.space = span.shared ? "shared" : "global";
   if (span.shared) found.where.cta = cta.index;
@@ -86,6 +87,12 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
   const Access y = machine.accesses[record];
   AccessTable& table = machine.accesses;
 
+  const auto is_in_scope = [&](std::uint32_t x_record, std::uint32_t x_lanes, std::uint32_t lanes_of_y) {
+    const Access& x = table[x_record];
+    if (!machine.narrow_edges || (x.cta == y.cta && x.kind == AccessKind::order)) return true;
+    if (x.kind != AccessKind::order) return complete_for(Sight::generic, x, lanes_of_y, Scopes::wide_enough);
+    return happened_before(Sight::generic, x_record, x_lanes, lanes_of_y, y.collective, Scopes::wide_enough);
+  };
   const auto is_settled = [&](std::uint32_t x_record, std::uint32_t x_lanes, std::uint32_t lanes_of_y) {
     if (x_record == settled_record || x_record == record) return true;
     const Access& x = table[x_record];
@@ -122,17 +129,22 @@ std::uint32_t Warp::touch(const ByteSpan& span, int bytes, Touch touch, std::uin
       return table.intern(readers);
     };
     const auto check = [&](std::uint32_t x_record, std::uint32_t x_lanes, bool x_writes) {
-      if (is_settled(x_record, x_lanes, lanes_of_y)) return true;
-      if (table[x_record].strong && y.strong) {  // no race; who comes first is open
+      const Access& x = table[x_record];
+      if (is_settled(x_record, x_lanes, lanes_of_y)) {
+        if (!(x.strong && y.strong) && !is_in_scope(x_record, x_lanes, lanes_of_y)) report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes, Scopes::wide_enough);
+        return true;
+      }
+      if (x.strong && y.strong) {  // no race; who comes first is open
+        if ((x.cta_scope || y.cta_scope) && is_too_narrow(x.cta, MemScope::cta)) report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes, Scopes::wide_enough);
         if (!happened_before(Sight::any, x_record, x_lanes, lanes_of_y, y.collective)) machine.note_unordered(record, x_record);
         return true;
       }
       const bool ordered = happened_before(Sight::any, x_record, x_lanes, lanes_of_y, y.collective);
       if (!all_bad(span, lane, bytes)) {
-        report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes);
+        report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes, Scopes::any);
       } else if (!ordered) {  // told before; but a read that nothing orders with this write is told with the last such write
         if (x_writes) machine.note_unordered(record, x_record);
-        else report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes);
+        else report_race(span, lane, bytes, touch, record, x_record, x_lanes, x_writes, Scopes::any);
       }
       faulty = true;
       return false;

@@ -21,6 +21,10 @@ bool is_conflict(Verdict verdict) {
                              Verdict::missing_fence, Verdict::addr_publish, Verdict::smem_race, Verdict::global_race, Verdict::proxy_fence});
 }
 
+// Order that only a narrow scope gives: told beside whatever else is wrong, and the cause of nothing.
+bool is_about_scope(const Candidate& c) { return c.decided_by == Switch::scope_check; }
+bool is_conflict(const Candidate& c) { return is_conflict(c.verdict) && !is_about_scope(c); }
+
 std::vector<Instance> all_at(const Candidate& c) {
   std::vector<Instance> all{c.at_instance};
   all.insert(all.end(), c.more_at.begin(), c.more_at.end());
@@ -48,6 +52,7 @@ class Resolver {
     reads_name_the_last_operation();
     statements_yield_to_others();
     pairs_are_told_one_way();
+    scopes_yield_to_errors();
     registers_yield_to_cells();
     peer_yields_to_own_dealloc();
     dealloc_names_the_last_access();
@@ -147,7 +152,7 @@ class Resolver {
     const auto pair_of = [](const Candidate& c) { return std::minmax(c.at.path, c.other ? c.other->path : c.at.path); };
     std::set<std::pair<std::string, std::string>> named;
     for (const Candidate& c : candidates_)
-      if (is_conflict(c.verdict) && !c.unordered && c.other) named.insert(pair_of(c));
+      if (is_conflict(c) && !c.unordered && c.other) named.insert(pair_of(c));
     for (std::size_t i = 0; i < candidates_.size(); ++i)
       if (candidates_[i].unordered && named.count(pair_of(candidates_[i])) != 0) kept_[i] = false;
   }
@@ -160,13 +165,13 @@ class Resolver {
       return c.other && c.at.path == c.other->path && c.at.op == c.other->op && !c.conflicts.empty() && c.conflicts.front().at.access.kind == AccessKind::bulk;
     };
     for (const Candidate& c : candidates_) {
-      if (!is_conflict(c.verdict) || !c.other || itself(c)) continue;
+      if (!is_conflict(c) || !c.other || itself(c)) continue;
       used.insert({c.at.path, c.where.buffer});
       used.insert({c.other->path, c.where.buffer});
     }
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const Candidate& c = candidates_[i];
-      if (is_conflict(c.verdict) && itself(c) && used.count({c.at.path, c.where.buffer}) != 0) kept_[i] = false;
+      if (is_conflict(c) && itself(c) && used.count({c.at.path, c.where.buffer}) != 0) kept_[i] = false;
     }
   }
 
@@ -175,7 +180,7 @@ class Resolver {
     std::map<std::tuple<Verdict, std::string, std::string>, std::size_t> known;
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const Candidate& c = candidates_[i];
-      if (!kept_[i] || !is_conflict(c.verdict) || !c.other || c.at.path == c.other->path) continue;
+      if (!kept_[i] || !is_conflict(c) || !c.other || c.at.path == c.other->path) continue;
       known.try_emplace({c.verdict, c.at.path, c.other->path}, i);
     }
     for (const auto& [key, i] : known) {
@@ -213,6 +218,16 @@ class Resolver {
     }
   }
 
+  // A pair that is also in no order at all, or not complete, is told as that.
+  void scopes_yield_to_errors() {
+    std::set<std::pair<std::string, std::string>> told;
+    const auto pair_of = [](const Candidate& c) { return std::minmax(c.at.path, c.other ? c.other->path : c.at.path); };
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (kept_[i] && candidates_[i].other && is_error(candidates_[i]) && !is_about_scope(candidates_[i])) told.insert(pair_of(candidates_[i]));
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (is_about_scope(candidates_[i]) && told.count(pair_of(candidates_[i])) != 0) kept_[i] = false;
+  }
+
   // Rule 6: the missing wait::ld that lets cells be overwritten or freed is reported there.
   void registers_yield_to_cells() {
     const auto loads = instances([](const Candidate& c) { return is_one_of(c.verdict, {Verdict::war_ld, Verdict::dealloc_live}); },
@@ -238,7 +253,7 @@ class Resolver {
 
   // An access whose missing completion has been reported is not reported again when its columns are freed.
   void dealloc_yields_to_conflict() {
-    const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict); }, [](const Candidate& c) { return both(c); });
+    const auto told = instances([](const Candidate& c) { return is_conflict(c); }, [](const Candidate& c) { return both(c); });
     drop_covered(Verdict::dealloc_live, told, [](const Candidate& c) { return c.other ? all_other(c) : all_at(c); });
     // The commit that an early read lacks would cover what its thread had issued before, too.
     const auto of_tensor_core = [](const Candidate& c) { return !c.conflicts.empty() && is_tensor_core(c.conflicts.front().other.access.kind); };
@@ -285,11 +300,11 @@ class Resolver {
   // Rule 9: a cell or byte that some unordered write was meant for is not "never written", whoever uses the value in the end. Of
   // the reads of one statement by one warp the last stands for the earlier ones, too.
   void uninit_yields_to_conflict() {
-    const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict); }, [](const Candidate& c) { return both(c); });
+    const auto told = instances([](const Candidate& c) { return is_conflict(c); }, [](const Candidate& c) { return both(c); });
     std::map<std::string, std::set<Instance>> told_of;  // by statement
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const Candidate& c = candidates_[i];
-      if (!kept_[i] || !is_conflict(c.verdict)) continue;
+      if (!kept_[i] || !is_conflict(c)) continue;
       for (const Instance& one : all_at(c)) told_of[c.at.path].insert(one);
       for (const Instance& one : all_other(c)) told_of[c.other->path].insert(one);
     }
@@ -325,7 +340,7 @@ class Resolver {
   // Two warps inside alloc or dealloc at once, where the order that is missing between the two, or what they do to each other, has
   // been told.
   void warnings_yield_to_conflicts() {
-    const auto told = instances([](const Candidate& c) { return is_conflict(c.verdict) || (c.verdict == Verdict::dealloc_mismatch && c.other); },
+    const auto told = instances([](const Candidate& c) { return is_conflict(c) || (c.verdict == Verdict::dealloc_mismatch && c.other); },
                                 [](const Candidate& c) { return both(c); });
     for (std::size_t i = 0; i < candidates_.size(); ++i)
       if (candidates_[i].verdict == Verdict::participation && !is_error(candidates_[i]) && covered(both(candidates_[i]), told)) kept_[i] = false;

@@ -150,7 +150,11 @@ void Views::fence_after() {
   tolerant.now.join(tolerant.pending);
 }
 
-void Views::join_released(const Views& arriving) {
+void Views::keep_scope_apart() {
+  if (in_scope.empty()) in_scope.push_back(Views(*this));
+}
+
+void Views::join_own(const Views& arriving) {
   any.join(arriving.any);
   generic.join(arriving.generic);
   tensor.join(arriving.tensor);
@@ -159,8 +163,21 @@ void Views::join_released(const Views& arriving) {
   join_waited(arriving);
 }
 
+void Views::join_released(const Views& arriving) {
+  if (!arriving.in_scope.empty()) keep_scope_apart();
+  for (Views& views : in_scope) views.join_own(views_of(arriving, Scopes::wide_enough));
+  join_own(arriving);
+}
+
+void Views::acquire(const Views& carried, Edge edge, bool fences_at_acquire, bool narrow) {
+  if (narrow || !carried.in_scope.empty()) keep_scope_apart();
+  if (!narrow)
+    for (Views& views : in_scope) views.take(views_of(carried, Scopes::wide_enough), edge, fences_at_acquire);
+  take(carried, edge, fences_at_acquire);
+}
+
 // The table of edges: which view is carried by which kind. Everything that profiles change about order is here.
-void Views::acquire(const Views& carried, Edge edge, bool fences_at_acquire) {
+void Views::take(const Views& carried, Edge edge, bool fences_at_acquire) {
   const bool whole = edge == Edge::warp || (edge == Edge::release_acquire && !fences_at_acquire);
   any.join(carried.any);
   join_waited(carried);

@@ -107,16 +107,28 @@ struct Views {
   // mbarriers, one bit each (Mbarrier::bit; more than 64 share bits), on which something that happened before has waited; and
   // those where such a wait passed only because the object was new.
   std::uint64_t waited = 0, passed_new = 0;
+  // The same without what came over a release or acquire whose scope is too narrow: from one CTA to another of the cluster, and
+  // either of the two of .cta scope. None: nothing came that way.
+  std::vector<Views> in_scope;
   bool operator==(const Views&) const = default;
+
+  // Calls change(Views&) for these views and for those in scope.
+  template <class Change> void change(Change&& change) {
+    change(*this);
+    for (Views& views : in_scope) change(views);
+  }
 
   void fence_before();
   void fence_after();
   // What a thread that arrives gives away; what it carries through the edge is decided in acquire().
   void join_released(const Views& arriving);
-  // The waiting side takes what the edge carries.
-  void acquire(const Views& carried, Edge edge, bool fences_at_acquire);
+  // The waiting side takes what the edge carries. `narrow`: over a scope that does not reach from one side to the other.
+  void acquire(const Views& carried, Edge edge, bool fences_at_acquire, bool narrow = false);
 
  private:
+  void join_own(const Views& arriving);
+  void take(const Views& carried, Edge edge, bool fences_at_acquire);
+  void keep_scope_apart();
   void join_waited(const Views& other) {
     waited |= other.waited;
     passed_new |= other.passed_new;
@@ -124,7 +136,7 @@ struct Views {
 };
 
 enum class Sight : std::uint8_t { any, generic, tensor, tolerant };
-constexpr const View& sight(const Views& views, Sight which) {
+inline const View& sight(const Views& views, Sight which) {
   switch (which) {
     case Sight::any: return views.any;
     case Sight::generic: return views.generic;
@@ -132,6 +144,11 @@ constexpr const View& sight(const Views& views, Sight which) {
     case Sight::tolerant: return views.tolerant.now;
   }
   return views.any;
+}
+// With or without the edges whose scope is too narrow.
+enum class Scopes : std::uint8_t { any, wide_enough };
+inline const Views& views_of(const Views& views, Scopes scopes) {
+  return scopes == Scopes::wide_enough && !views.in_scope.empty() ? views.in_scope.front() : views;
 }
 
 }  // namespace tmemsim::sim

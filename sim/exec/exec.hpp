@@ -130,27 +130,34 @@ class Warp {
 
   // Whether the lanes `x_lanes` of the access came before `y_lanes` of this warp. `collective`: this operation is one event of
   // all its lanes, and comes after whatever comes before any of them.
-  bool happened_before(Sight which, std::uint32_t record, std::uint32_t x_lanes, std::uint32_t y_lanes, bool collective) const;
+  bool happened_before(Sight which, std::uint32_t record, std::uint32_t x_lanes, std::uint32_t y_lanes, bool collective, Scopes scopes = Scopes::any) const;
   // Whether an asynchronous access is complete, and this warp as one knows it.
-  bool complete_before(Sight which, const Access& x) const;
+  bool complete_before(Sight which, const Access& x, Scopes scopes = Scopes::any) const;
   // The same for each of the lanes.
-  bool complete_for(Sight which, const Access& x, std::uint32_t of_lanes) const;
+  bool complete_for(Sight which, const Access& x, std::uint32_t of_lanes, Scopes scopes = Scopes::any) const;
   // Whether all registers of a load have been read by instructions that came before this one. They have waited for their values,
   // although nothing says that the load as a whole is complete (switch consumed-load).
   bool consumed_before(const Access& x) const;
   // Whether the tensor core runs x before y, an operation of this warp: one of the pipelined pairs, and this
   // warp knows that x has been issued.
-  bool piped_before(Sight which, const Access& x, const Access& y) const;
+  bool piped_before(Sight which, const Access& x, const Access& y, Scopes scopes = Scopes::any) const;
+  // Whether scope-check asks for a wider scope between a thread of that CTA and this one, of the same cluster.
+  bool is_too_narrow(std::uint32_t other_cta, MemScope scope) const {
+    return scope == MemScope::cta && other_cta != cta.index && machine.ctas[other_cta].cluster == cta.cluster &&
+           machine.options.profile.severity(Switch::scope_check) != Severity::none;
+  }
+  // An order that only a scope which is too narrow gives: told with the severity of scope-check, as what it is without it.
+  void out_of_scope(Candidate& found) const;
 
   // ---- views ----
-  void acquire(std::uint32_t of_lanes, const Views& carried, Edge edge);
+  void acquire(std::uint32_t of_lanes, const Views& carried, Edge edge, bool narrow = false);
   // What the lanes give away when they signal now.
   Views released(std::uint32_t of_lanes) const;
   // Calls change(Views&) for the views of the lanes.
   template <class Change> void change_views(std::uint32_t of_lanes, Change&& change) {
     split_views(of_lanes);
     for (ViewGroup& group : state.views)
-      if (group.lanes & of_lanes) change(group.views);
+      if (group.lanes & of_lanes) group.views.change(change);
   }
 
  private:
@@ -158,7 +165,7 @@ class Warp {
   void note_consumed(RowState& row, std::uint32_t of_lanes);
   void report_object_access(const ByteSpan& span, std::uint32_t lane, int bytes);
   void report_race(const ByteSpan& span, std::uint32_t lane, int bytes, Touch touch, std::uint32_t record, std::uint32_t x_record,
-                   std::uint32_t x_lanes, bool x_writes);
+                   std::uint32_t x_lanes, bool x_writes, Scopes scopes);
   std::array<std::uint32_t, 4> records_{};  // one a buffer; few operations touch more than two
   std::uint32_t undefined_since_ = 0;       // of the registers read so far: RowState::undefined_since
 };

@@ -162,6 +162,8 @@ struct PairCall {
 struct FlagStore {
   Views views;
   bool release = false;
+  std::uint32_t cta = 0;                 // whose thread stored it
+  MemScope scope = MemScope::cta;
 };
 struct FlagPlace {
   bool shared = false;
@@ -259,6 +261,7 @@ struct Machine {
   std::vector<Cta> ctas;
   std::vector<ByteMemory> global;        // by buffer
   std::map<FlagPlace, FlagStore> flags;  // last strong stores
+  bool narrow_edges = false;             // something was handed to another CTA over a scope that does not reach there (scope-check)
   std::vector<ClusterBarrier> clusters;
   // Asynchronous operations that no wait of a warp completes (mma, cp, shift, commits, bulk copies), in issue order. Policy
   // early applies them at once, late when nobody can go on without them, random at any time between.

@@ -134,6 +134,15 @@ void note_completion(Machine& machine, Mbarrier& barrier) {
   open.arrived = {};
 }
 
+View known_from(const HandedOverFrom& from) {
+  View all;
+  for (const HandedOver& views : from) {
+    all.join(views.release.any);
+    all.join(views.relaxed.any);
+  }
+  return all;
+}
+
 // A wait that means an older phase than the one that may be complete when it comes.
 void report_overtaken(Machine& machine, Cta& owner, std::int64_t offset, const Mbarrier::Wait& wait, std::uint32_t completer) {
   const Mbarrier& barrier = mbarrier_entry(machine, owner, offset);
@@ -145,9 +154,7 @@ void report_overtaken(Machine& machine, Cta& owner, std::int64_t offset, const M
   found.chain.stale = wait.stale;
   // What the completion of that phase knew, as far as it is kept.
   const std::int64_t since = std::int64_t{barrier.phase} - (wait.meant + 1);
-  if (since <= 0) found.chain.knew = barrier.handed_over();
-  else found.chain.knew = since == 1 ? barrier.completed.any : barrier.before_last.any;
-  if (since > 0) found.chain.knew.join(since == 1 ? barrier.completed_relaxed.any : barrier.before_last_relaxed.any);
+  found.chain.knew = since <= 0 ? barrier.handed_over() : known_from(since == 1 ? barrier.completed : barrier.before_last);
   found.chain.passed_new = machine.accesses[wait.record].passed_new | machine.accesses[completer].passed_new;
   machine.candidates.add(std::move(found));
 }
@@ -179,11 +186,8 @@ void complete_if_due(Machine& machine, Cta& owner, std::int64_t offset, Mbarrier
   barrier.phase_arrivals.clear();
   barrier.completed_by = barrier.last_arrival;
   barrier.before_last = barrier.completed;
-  barrier.before_last_relaxed = barrier.completed_relaxed;
-  barrier.completed.join_released(barrier.arriving);
-  barrier.completed_relaxed.join_released(barrier.arriving_relaxed);
+  for (std::size_t i = 0; i < barrier.completed.size(); ++i) barrier.completed[i].join(barrier.arriving[i]);
   barrier.arriving = {};
-  barrier.arriving_relaxed = {};
   if (machine.tracer) machine.tracer->complete_phase(key_of(owner, offset));
   machine.wake_mbarrier_waits(owner, offset);
   const std::vector<Mbarrier::Early> arrivals = std::exchange(barrier.for_next_phase, {});
@@ -206,6 +210,13 @@ void check_range_of_tx(Machine& machine, Cta& owner, std::int64_t offset, Mbarri
   barrier.tx = std::clamp(barrier.tx, -most_count, most_count);
 }
 
+HandedOver& arriving_from(const Machine& machine, const Cta& owner, Mbarrier& barrier, const Signal& signal) {
+  const bool own = machine.accesses[signal.record].cta == owner.index;
+  HandedOver& handed = barrier.arriving[static_cast<std::size_t>(own ? From::own_cta : signal.cta_scope ? From::other_cta_narrow : From::other_cta)];
+  handed.any = true;
+  return handed;
+}
+
 // Effects on a place that has no object: kept for the init, if one may still come.
 bool defer(Machine& machine, Cta& owner, std::int64_t offset, const Signal& signal, const std::function<void(Machine&, const Signal&)>& effect) {
   Mbarrier& entry = mbarrier_entry(machine, owner, offset);
@@ -214,8 +225,8 @@ bool defer(Machine& machine, Cta& owner, std::int64_t offset, const Signal& sign
   if (entry.ever_valid) return true;
   constexpr std::size_t most_early = 4096;
   if (entry.early.size() >= most_early) return true;
-  entry.early.push_back({signal.record, [effect, record = signal.record, views = *signal.views, release = signal.release](Machine& later) {
-                           effect(later, Signal{record, &views, release});
+  entry.early.push_back({signal.record, [effect, record = signal.record, views = *signal.views, release = signal.release, narrow = signal.cta_scope](Machine& later) {
+                           effect(later, Signal{record, &views, release, nullptr, narrow});
                          }});
   return true;
 }
@@ -294,7 +305,7 @@ void report_unexpected_bytes(Machine& machine, std::optional<std::uint32_t> expe
 
 View Mbarrier::handed_over() const {
   View all = of_earlier_objects;
-  for (const Views* views : {&arriving, &arriving_relaxed, &completed, &completed_relaxed}) all.join(views->any);
+  for (const HandedOverFrom* from : {&arriving, &completed}) all.join(known_from(*from));
   return all;
 }
 
@@ -376,8 +387,8 @@ void arrive_at_next_phase(Mbarrier& barrier, Cta& owner, std::int64_t offset, st
   constexpr std::size_t most_early = 4096;
   if (barrier.for_next_phase.size() >= most_early) return;
   const View knows = signal.knows ? *signal.knows : signal.views->any;
-  barrier.for_next_phase.push_back({signal.record, [&owner, offset, count, bytes, record = signal.record, release = signal.release, views = *signal.views, knows](Machine& machine) {
-                                      Signal later{record, &views, release, &knows};
+  barrier.for_next_phase.push_back({signal.record, [&owner, offset, count, bytes, record = signal.record, release = signal.release, narrow = signal.cta_scope, views = *signal.views, knows](Machine& machine) {
+                                      Signal later{record, &views, release, &knows, narrow};
                                       later.told = true;
                                       mbarrier_arrive(machine, owner, offset, count, later, bytes);
                                     }});
@@ -415,7 +426,8 @@ void mbarrier_arrive(Machine& machine, Cta& owner, std::int64_t offset, std::int
   }
   ++barrier.arrivals;
   if (machine.tracer) machine.tracer->arrive(key_of(owner, offset));
-  (signal.release ? barrier.arriving : barrier.arriving_relaxed).join_released(*signal.views);
+  HandedOver& handed = arriving_from(machine, owner, barrier, signal);
+  (signal.release ? handed.release : handed.relaxed).join_released(*signal.views);
   barrier.pending -= count;
   complete_if_due(machine, owner, offset, barrier);
 }
@@ -429,7 +441,7 @@ void mbarrier_expect_tx(Machine& machine, Cta& owner, std::int64_t offset, std::
   barrier.tx += bytes;
   barrier.named_expect = later_in_text(machine, barrier.named_expect, signal.record);
   if (machine.tracer) machine.tracer->touch(key_of(owner, offset));
-  barrier.arriving_relaxed.any.join(signal.views->any);
+  arriving_from(machine, owner, barrier, signal).relaxed.change([&](Views& views) { views.any.join(signal.views->any); });
   check_range_of_tx(machine, owner, offset, barrier, signal);
   complete_if_due(machine, owner, offset, barrier);
 }
@@ -447,7 +459,7 @@ void mbarrier_complete_tx(Machine& machine, Cta& owner, std::int64_t offset, std
   barrier.open.last_bytes = signal.record;
   barrier.tx -= bytes;
   if (machine.tracer) machine.tracer->arrive(key_of(owner, offset));
-  barrier.arriving.join_released(*signal.views);
+  arriving_from(machine, owner, barrier, signal).release.join_released(*signal.views);
   take_part_in_first_phase(barrier, signal);
   if (barrier.named_arrival == 0) barrier.named_arrival = signal.record;
   check_range_of_tx(machine, owner, offset, barrier, signal);
@@ -510,7 +522,7 @@ template <class Visit> void for_each_lane(std::uint32_t lanes, Visit&& visit) {
 }
 
 // Calls act(owner, offset, lane, signal) for each lane: every thread signals by itself.
-template <class Act> Ran signal_each(Warp& warp, const Mem& bar, const std::optional<Expr>& rank, Sem sem, Act&& act) {
+template <class Act> Ran signal_each(Warp& warp, const Mem& bar, const std::optional<Expr>& rank, Sem sem, MemScope scope, Act&& act) {
   const ByteSpan span = warp.locate(warp.plan(bar), object_bytes, rank, Verdict::mbar_target);
   for_each_lane(span.lanes, [&](std::uint32_t lane) {
     Cta& owner = *span.owner;
@@ -518,7 +530,7 @@ template <class Act> Ran signal_each(Warp& warp, const Mem& bar, const std::opti
     if (!use_mbarrier(warp, owner, span.first[lane], record)) return;
     if (&owner != &warp.cta) owner.remote.push_back(record);
     const Views views = warp.released(1u << lane);
-    act(owner, span.first[lane], lane, Signal{record, &views, sem == Sem::release});
+    act(owner, span.first[lane], lane, Signal{record, &views, sem == Sem::release, nullptr, scope == MemScope::cta});
   });
   return Ran::finished();
 }
@@ -670,8 +682,17 @@ template <class Op> Ran wait(const Op& op, Warp& warp) {
     return Ran::finished();
   }
   const bool acquires = op.sem == Sem::acquire, late = k - meant >= 2;
-  warp.acquire(warp.lanes, late ? barrier.before_last : barrier.completed, acquires ? Edge::release_acquire : Edge::relaxed);
-  warp.acquire(warp.lanes, late ? barrier.before_last_relaxed : barrier.completed_relaxed, Edge::relaxed);
+  const HandedOverFrom& handed = late ? barrier.before_last : barrier.completed;
+  const bool checks_scope = machine.options.profile.severity(Switch::scope_check) != Severity::none;
+  const auto take = [&](From from, bool narrow) {
+    const HandedOver& views = handed[static_cast<std::size_t>(from)];
+    if (!views.any) return;
+    warp.acquire(warp.lanes, views.release, acquires ? Edge::release_acquire : Edge::relaxed, narrow);
+    warp.acquire(warp.lanes, views.relaxed, Edge::relaxed, narrow);
+  };
+  take(From::own_cta, false);
+  take(From::other_cta, checks_scope && op.scope == MemScope::cta);
+  take(From::other_cta_narrow, checks_scope);
   warp.change_views(warp.lanes, [&](Views& views) {
     views.any.raise(warp.cta.index, barrier.agent, static_cast<std::uint32_t>(meant + 1));
     views.generic.raise(warp.cta.index, barrier.agent, static_cast<std::uint32_t>(meant + 1));
@@ -761,21 +782,21 @@ Ran execute(const MbarrierInval& op, Warp& warp) {
 
 Ran execute(const MbarrierArrive& op, Warp& warp) {
   const LaneValues counts = warp.evaluate(op.count);
-  return signal_each(warp, op.bar, op.rank, op.sem, [&](Cta& owner, std::int64_t offset, std::uint32_t lane, const Signal& signal) {
+  return signal_each(warp, op.bar, op.rank, op.sem, op.scope, [&](Cta& owner, std::int64_t offset, std::uint32_t lane, const Signal& signal) {
     mbarrier_arrive(warp.machine, owner, offset, counts.value[lane], signal);
   });
 }
 
 Ran execute(const MbarrierArriveExpectTx& op, Warp& warp) {
   const LaneValues bytes = warp.evaluate(op.bytes);
-  return signal_each(warp, op.bar, op.rank, op.sem, [&](Cta& owner, std::int64_t offset, std::uint32_t lane, const Signal& signal) {
+  return signal_each(warp, op.bar, op.rank, op.sem, op.scope, [&](Cta& owner, std::int64_t offset, std::uint32_t lane, const Signal& signal) {
     mbarrier_arrive(warp.machine, owner, offset, 1, signal, bytes.value[lane]);
   });
 }
 
 Ran execute(const MbarrierExpectTx& op, Warp& warp) {
   const LaneValues bytes = warp.evaluate(op.bytes);
-  return signal_each(warp, op.bar, op.rank, op.sem, [&](Cta& owner, std::int64_t offset, std::uint32_t lane, const Signal& signal) {
+  return signal_each(warp, op.bar, op.rank, op.sem, op.scope, [&](Cta& owner, std::int64_t offset, std::uint32_t lane, const Signal& signal) {
     mbarrier_expect_tx(warp.machine, owner, offset, bytes.value[lane], signal);
   });
 }

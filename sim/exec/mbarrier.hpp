@@ -30,8 +30,23 @@ struct Signal {
   const Views* views = nullptr;          // what is handed over
   bool release = true;
   const View* knows = nullptr;           // what orders the signal itself; null: views->any
+  bool cta_scope = false;                // its scope does not reach beyond the CTA
   bool told = false;                     // that it comes too early has been reported
 };
+
+// What arrivals hand over, release and relaxed ones.
+struct HandedOver {
+  Views release, relaxed;
+  bool any = false;
+  void join(const HandedOver& other) {
+    any = any || other.any;
+    release.join_released(other.release);
+    relaxed.join_released(other.relaxed);
+  }
+};
+// The same by who arrived: a thread of the barrier's CTA; one of another CTA, with a scope that reaches here; with one that does not.
+enum class From : std::uint8_t { own_cta, other_cta, other_cta_narrow };
+using HandedOverFrom = std::array<HandedOver, 3>;
 
 struct Mbarrier {
   bool valid = false, ever_valid = false;
@@ -47,9 +62,9 @@ struct Mbarrier {
   std::uint32_t completed_by = 0;        // record of the arrival that completed the last phase
   static constexpr std::uint32_t kept_phases = 8;
   std::array<std::uint32_t, kept_phases> completers{};  // named_arrival of the last phases, by phase modulo their number
-  Views arriving, arriving_relaxed;      // of this phase: release arrivals, relaxed arrivals
-  Views completed, completed_relaxed;    // what waits for completed phases acquire
-  Views before_last, before_last_relaxed;  // the same without the last completed phase
+  HandedOverFrom arriving;               // in this phase
+  HandedOverFrom completed;              // what waits for completed phases acquire
+  HandedOverFrom before_last;            // the same without the last completed phase
   View first_phase, first_arrived;       // what phase 0 hands over; what happened before those of its arrivals that it waited for
   View of_earlier_objects;               // what was handed over by objects that stood here before
   std::uint32_t agent = 0;               // counter: phases observed by some wait (index + 1)

@@ -920,10 +920,12 @@ void commit(const TcgenCommit& op, Warp& warp) {
   });
   // The tracked operations are complete for whoever waits, as behind a fence::before_thread_sync.
   Views views = warp.released(warp.lanes);
-  for (View* view : {&views.any, &views.generic, &views.tensor.now, &views.tensor.released, &views.tolerant.now, &views.tolerant.released}) {
-    view->raise(warp.cta.index, thread.agent, thread.issued);
-    view->raise(warp.cta.index, thread.issue_agent, thread.issued);
-  }
+  views.change([&](Views& each) {
+    for (View* view : {&each.any, &each.generic, &each.tensor.now, &each.tensor.released, &each.tolerant.now, &each.tolerant.released}) {
+      view->raise(warp.cta.index, thread.agent, thread.issued);
+      view->raise(warp.cta.index, thread.issue_agent, thread.issued);
+    }
+  });
   warp.machine.start({record, [record, targets, views = std::move(views)](Machine& machine) {
                         for (const Target& target : targets) mbarrier_arrive(machine, machine.ctas[target.cta], target.offset, 1, {record, &views, true});
                       },

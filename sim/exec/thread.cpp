@@ -20,9 +20,12 @@ template <class Visit> void for_each_word(const RowsPlan& registers, int bytes, 
     visit(registers.rows[i], 4 * static_cast<std::int64_t>(i), std::min(4, bytes));
 }
 
-std::uint32_t memory_record(Warp& warp, const MemPlan& mem, Sem sem) {
+std::uint32_t memory_record(Warp& warp, const MemPlan& mem, Sem sem, MemScope scope) {
   const std::uint32_t record = warp.record(mem.buffer);
-  if (sem != Sem::weak) warp.machine.accesses.at(record).strong = true;
+  if (sem == Sem::weak) return record;
+  Access& access = warp.machine.accesses.at(record);
+  access.strong = true;
+  access.cta_scope = scope == MemScope::cta;
   return record;
 }
 
@@ -32,22 +35,23 @@ FlagPlace flag_place(const ByteSpan& span, std::uint32_t lane) {
   return {span.shared, span.shared ? span.owner->index : std::uint32_t{span.buffer}, span.first[lane]};
 }
 
-void note_flag_stores(Warp& warp, const ByteSpan& span, Sem sem) {
+void note_flag_stores(Warp& warp, const ByteSpan& span, Sem sem, MemScope scope) {
   auto& flags = warp.machine.flags;
   if (sem == Sem::weak) {
     if (!flags.empty()) for_each_lane(span.lanes, [&](std::uint32_t lane) { flags.erase(flag_place(span, lane)); });
     return;
   }
-  for_each_lane(span.lanes, [&](std::uint32_t lane) { flags[flag_place(span, lane)] = {warp.released(1u << lane), sem == Sem::release}; });
+  for_each_lane(span.lanes, [&](std::uint32_t lane) { flags[flag_place(span, lane)] = {warp.released(1u << lane), sem == Sem::release, warp.cta.index, scope}; });
 }
 
-void take_over_flags(Warp& warp, const ByteSpan& span, Sem sem) {
+void take_over_flags(Warp& warp, const ByteSpan& span, Sem sem, MemScope scope) {
   if (sem == Sem::weak || warp.machine.flags.empty()) return;
   for_each_lane(span.lanes, [&](std::uint32_t lane) {
     const auto found = warp.machine.flags.find(flag_place(span, lane));
     if (found == warp.machine.flags.end()) return;
-    const bool pairs = found->second.release && sem == Sem::acquire;
-    warp.acquire(1u << lane, found->second.views, pairs ? Edge::release_acquire : Edge::relaxed);
+    const FlagStore& store = found->second;
+    const bool pairs = store.release && sem == Sem::acquire;
+    warp.acquire(1u << lane, store.views, pairs ? Edge::release_acquire : Edge::relaxed, warp.is_too_narrow(store.cta, std::min(store.scope, scope)));
   });
 }
 
@@ -89,8 +93,8 @@ Ran execute(const Load& op, Warp& warp) {
   const MemPlan& mem = warp.plan(op.src);
   const RowsPlan& dst = warp.plan(op.dst);
   const ByteSpan span = warp.locate(mem, op.bytes, op.rank);
-  const std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::read, memory_record(warp, mem, op.sem));
-  take_over_flags(warp, span, op.sem);
+  const std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::read, memory_record(warp, mem, op.sem, op.scope));
+  take_over_flags(warp, span, op.sem, op.scope);
   for_each_word(dst, op.bytes, [&](std::uint32_t row, std::int64_t offset, int count) {
     std::uint32_t undefined = 0, bad = raced | (warp.lanes & ~span.lanes);
     std::uint32_t* values = warp.state.registers.row(row);
@@ -163,10 +167,10 @@ Ran execute(const Store& op, Warp& warp) {
   const RowsPlan& src = warp.plan(op.src);
   const ByteSpan span = warp.locate(mem, op.bytes, op.rank);
   for_each_word(src, op.bytes, [&](std::uint32_t row, std::int64_t, int) { warp.read_row(row, span.lanes); });
-  std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::write, memory_record(warp, mem, op.sem));
+  std::uint32_t raced = warp.touch(span, op.bytes, Warp::Touch::write, memory_record(warp, mem, op.sem, op.scope));
   raced |= check_own_lanes(warp, op, span, src);
   warp.spoil_if_left_out(mem, span);
-  note_flag_stores(warp, span, op.sem);
+  note_flag_stores(warp, span, op.sem, op.scope);
   for_each_word(src, op.bytes, [&](std::uint32_t row, std::int64_t offset, int count) {
     const RowState known = warp.state.registers.state(row);
     if ((span.lanes & ~known.written) != 0) warp.note_origin(known.undefined_since);

@@ -381,11 +381,11 @@ Candidate Warp::candidate(Verdict verdict, std::string message, std::uint32_t ea
   return found;
 }
 
-bool Warp::happened_before(Sight which, std::uint32_t record_of_x, std::uint32_t x_lanes, std::uint32_t y_lanes, bool collective) const {
+bool Warp::happened_before(Sight which, std::uint32_t record_of_x, std::uint32_t x_lanes, std::uint32_t y_lanes, bool collective, Scopes scopes) const {
   const Access& x = machine.accesses[record_of_x];
   const bool same_warp = x.cta == state.cta && x.warp == state.warp;
   if (x.collective && same_warp) return true;
-  const auto known = [&](const Views& views, std::uint32_t lane) { return sight(views, which).order(x.cta, x.warp, lane) >= x.number; };
+  const auto known = [&](const Views& views, std::uint32_t lane) { return sight(views_of(views, scopes), which).order(x.cta, x.warp, lane) >= x.number; };
   if (x.collective) {  // whoever of its threads published it
     for (const ViewGroup& group : state.views) {
       if (!(group.lanes & y_lanes)) continue;
@@ -451,9 +451,9 @@ bool is_complete(const View& view, const Access& x, const std::deque<TensorOpera
 
 }  // namespace
 
-bool Warp::complete_before(Sight which, const Access& x) const {
+bool Warp::complete_before(Sight which, const Access& x, Scopes scopes) const {
   for (const ViewGroup& group : state.views)
-    if ((group.lanes & lanes) && is_complete(sight(group.views, which), x, machine.tensor_operations, machine.tensor_operations.size())) return true;
+    if ((group.lanes & lanes) && is_complete(sight(views_of(group.views, scopes), which), x, machine.tensor_operations, machine.tensor_operations.size())) return true;
   return false;
 }
 
@@ -467,13 +467,13 @@ bool Warp::consumed_before(const Access& x) const {
   });
 }
 
-bool Warp::complete_for(Sight which, const Access& x, std::uint32_t of_lanes) const {
+bool Warp::complete_for(Sight which, const Access& x, std::uint32_t of_lanes, Scopes scopes) const {
   return std::all_of(state.views.begin(), state.views.end(), [&](const ViewGroup& group) {
-    return (group.lanes & of_lanes) == 0 || is_complete(sight(group.views, which), x, machine.tensor_operations, machine.tensor_operations.size());
+    return (group.lanes & of_lanes) == 0 || is_complete(sight(views_of(group.views, scopes), which), x, machine.tensor_operations, machine.tensor_operations.size());
   });
 }
 
-bool Warp::piped_before(Sight which, const Access& x, const Access& y) const {
+bool Warp::piped_before(Sight which, const Access& x, const Access& y, Scopes scopes) const {
   if (!is_tensor_core(x.kind) || !is_tensor_core(y.kind)) return false;
   const bool issue_order = machine.options.profile.on(Switch::tensor_issue_order);
   const auto runs_before = [&](const Access& a, const Access& b, const auto& knows) {
@@ -482,7 +482,7 @@ bool Warp::piped_before(Sight which, const Access& x, const Access& y) const {
   };
   const auto known_here = [&](const Access& a) {
     return std::any_of(state.views.begin(), state.views.end(), [&](const ViewGroup& group) {
-      return (group.lanes & lanes) != 0 && sight(group.views, which).count(a.cta, a.issue_agent) >= a.async_number;
+      return (group.lanes & lanes) != 0 && sight(views_of(group.views, scopes), which).count(a.cta, a.issue_agent) >= a.async_number;
     });
   };
   if (runs_before(x, y, known_here)) return true;
@@ -500,6 +500,14 @@ bool Warp::piped_before(Sight which, const Access& x, const Access& y) const {
   return false;
 }
 
+void Warp::out_of_scope(Candidate& found) const {
+  found.severity = machine.options.profile.severity(Switch::scope_check);
+  found.decided_by = Switch::scope_check;
+  found.message = "the two are ordered only by a release or an acquire of .cta scope between two CTAs";
+  found.fix = "Give the arrive (or store) and the wait (or load) between the two CTAs .cluster scope.";
+  found.conflicts.clear();  // no barrier is faulty
+}
+
 // ---- views ----
 
 void Warp::split_views(std::uint32_t of_lanes) {
@@ -514,13 +522,19 @@ void Warp::split_views(std::uint32_t of_lanes) {
   }
 }
 
-void Warp::acquire(std::uint32_t of_lanes, const Views& carried, Edge edge) {
+void Warp::acquire(std::uint32_t of_lanes, const Views& carried, Edge edge, bool narrow) {
   const bool fences = machine.options.profile.on(Switch::fence_at_acquire);
+  machine.narrow_edges = machine.narrow_edges || narrow;
   split_views(of_lanes);
   for (ViewGroup& group : state.views) {
     if (!(group.lanes & of_lanes)) continue;
-    group.views.acquire(carried, edge, fences);
-    group.views.async.settle_own(state.cta, state.warp, group.lanes);
+    group.views.acquire(carried, edge, fences, narrow);
+    group.views.change([&](Views& views) { views.async.settle_own(state.cta, state.warp, group.lanes); });
+    std::vector<Views>& in_scope = group.views.in_scope;
+    if (in_scope.empty()) continue;
+    const std::vector<Views> apart = std::move(in_scope);
+    in_scope.clear();
+    if (!(apart.front() == group.views)) in_scope = apart;  // else everything has come over a wide enough scope meanwhile
   }
   for (std::size_t i = 0; i < state.views.size(); ++i) {  // groups that know the same are one again
     for (std::size_t j = state.views.size(); j-- > i + 1;) {
@@ -536,10 +550,13 @@ Views Warp::released(std::uint32_t of_lanes) const {
   for (const ViewGroup& group : state.views) {
     if (!(group.lanes & of_lanes)) continue;
     views.join_released(group.views);
+    for (Views& in_scope : views.in_scope) in_scope.async.join_own(views_of(group.views, Scopes::wide_enough).async, state.cta, state.warp, group.lanes & of_lanes);
     views.async.join_own(group.views.async, state.cta, state.warp, group.lanes & of_lanes);
   }
-  views.any.raise_order(state.cta, state.warp, of_lanes, number);
-  views.generic.raise_order(state.cta, state.warp, of_lanes, number);
+  views.change([&](Views& each) {
+    each.any.raise_order(state.cta, state.warp, of_lanes, number);
+    each.generic.raise_order(state.cta, state.warp, of_lanes, number);
+  });
   return views;
 }
 

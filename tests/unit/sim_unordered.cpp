@@ -97,8 +97,8 @@ TEST_CASE("whoever overwrites what an mma reads misses the order with the mma, a
   CHECK(verdicts(bring + again + signal + wait) == "waw-async again < bring [warning]");
   // cp and shift are no pipelined pair; cp and mma are, and mma and shift.
   CHECK(verdicts(bring + multiply + move + signal + wait) == "");
-  CHECK(verdicts(bring + move + signal + wait) == "raw-mma move < bring [warning]");
-  CHECK(verdicts(bring + move + multiply + signal + wait) == "raw-mma move < bring [warning]");
+  CHECK(verdicts(bring + move + signal + wait) == "raw-mma move < bring");
+  CHECK(verdicts(bring + move + multiply + signal + wait) == "raw-mma move < bring");
 }
 
 TEST_CASE("data over a barrier object is told once; who reads it later reads what is known bad") {
