@@ -342,6 +342,7 @@ void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation) {
       Candidate found = warp.candidate(x.cta == warp.cta.index ? Verdict::dealloc_live : Verdict::peer_lifecycle, fmt::format("columns are freed while an access that has {} them may not be complete",
                                                                           doing(x_writes)), x_record);
       found.conflicts.push_back({{warp.describe(), true, true}, {x, !x_writes || x.updates, x_writes}, {}});
+      found.unordered = !warp.happened_before(Sight::any, x_record, x.lanes, warp.lanes, true);
       if (found.verdict == Verdict::dealloc_live) excuse_consumed(warp, x, found);
       found.where.space = "tmem";
       found.where.sm = cta.sm;
@@ -357,6 +358,20 @@ void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation) {
     if (!AccessTable::is_set(id)) return check(AccessTable::record_of(id), slab, column, lanes, writes);
     for (const AccessTable::Reader& reader : table.readers(id)) check(reader.record, slab, column, lanes, writes);
   };
+  // What orders a read before the dealloc orders the write that the read comes after, too.
+  const auto is_read_later = [&](AccessId id, std::uint32_t slab, std::uint32_t column, std::uint32_t lanes) {
+    if (id == 0 || (tmem.state[slab / 2][column].bad & lanes) != 0) return false;
+    for (const AccessTable::Reader& reader : table.readers(id))
+      if (!warp.complete_before(Sight::any, table[reader.record])) return true;
+    return false;
+  };
+  for (std::uint32_t slab = 0; slab < slabs; ++slab) {
+    for (std::uint32_t column = allocation.base; column < allocation.base + allocation.columns; ++column) {
+      tmem.for_each_past(slab, column, [&](AccessId writer, AccessId reader, std::uint32_t lanes) {
+        if (writer != 0 && is_read_later(reader, slab, column, lanes)) seen.push_back(AccessTable::record_of(writer));
+      });
+    }
+  }
   for (std::uint32_t slab = 0; slab < slabs; ++slab) {
     for (std::uint32_t column = allocation.base; column < allocation.base + allocation.columns; ++column) {
       tmem.for_each_past(slab, column, [&](AccessId writer, AccessId reader, std::uint32_t lanes) {

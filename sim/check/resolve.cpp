@@ -48,17 +48,21 @@ class Resolver {
 
   void apply() {
     first_fault_of_an_instruction();
+    uninit_yields_to_conflict();
     unordered_pairs_yield_to_ordered_ones();
     reads_name_the_last_operation();
     statements_yield_to_others();
     pairs_are_told_one_way();
     scopes_yield_to_errors();
+    pairs_yield_to_pairs_between();
+    one_wait_for_a_thread();
+    lanes_with_a_wrong_address();
     registers_yield_to_cells();
     peer_yields_to_own_dealloc();
     dealloc_names_the_last_access();
     dealloc_yields_to_conflict();
-    uninit_yields_to_conflict();
     warnings_yield_to_conflicts();
+    the_first_reader_and_the_last_writer();
     conflicts_yield_to_partial_barriers();
     the_first_reader_and_the_last_writer();
     layout_yields_to_other_findings();
@@ -66,7 +70,9 @@ class Resolver {
     the_strongest_fault_of_a_barrier();
     conflicts_yield_to_barriers();
     one_finding_for_a_barrier();
+    one_publication_of_the_inits();
     block_yields_to_leak();
+    leak_yields_to_causes();
     blocks_yield_to_causes();
   }
   bool kept(std::size_t i) const { return kept_[i]; }
@@ -160,18 +166,16 @@ class Resolver {
   // A copy that overwrites what it wrote itself a round ago, where somebody else's use of the same data lacks the order: whatever
   // orders that use orders the next round, too.
   void statements_yield_to_others() {
-    std::set<std::pair<std::string, std::string>> used;  // statement and storage
-    const auto itself = [](const Candidate& c) {
-      return c.other && c.at.path == c.other->path && c.at.op == c.other->op && !c.conflicts.empty() && c.conflicts.front().at.access.kind == AccessKind::bulk;
-    };
+    std::set<std::tuple<bool, std::string, std::string>> used;  // statement and storage
+    const auto itself = [](const Candidate& c) { return c.other && c.at.path == c.other->path && c.at.op == c.other->op && c.at.op == "cp.async.bulk"; };
     for (const Candidate& c : candidates_) {
-      if (!is_conflict(c) || !c.other || itself(c)) continue;
-      used.insert({c.at.path, c.where.buffer});
-      used.insert({c.other->path, c.where.buffer});
+      if (!is_conflict(c.verdict) || !c.other || itself(c)) continue;
+      used.insert({is_about_scope(c), c.at.path, c.where.buffer});
+      used.insert({is_about_scope(c), c.other->path, c.where.buffer});
     }
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const Candidate& c = candidates_[i];
-      if (is_conflict(c) && itself(c) && used.count({c.at.path, c.where.buffer}) != 0) kept_[i] = false;
+      if (is_conflict(c.verdict) && itself(c) && used.count({is_about_scope(c), c.at.path, c.where.buffer}) != 0) kept_[i] = false;
     }
   }
 
@@ -228,13 +232,139 @@ class Resolver {
       if (is_about_scope(candidates_[i]) && told.count(pair_of(candidates_[i])) != 0) kept_[i] = false;
   }
 
+  // What a finding about two accesses says is missing between them. Findings are compared only where it is the same.
+  enum class Missing : std::uint8_t { order, completion, fence, proxy_fence, scope, nothing };
+  static Missing missing(const Candidate& c) {
+    if (!c.other) return Missing::nothing;
+    if (is_about_scope(c)) return Missing::scope;
+    if (c.verdict == Verdict::missing_fence) return Missing::fence;
+    if (c.verdict == Verdict::proxy_fence) return Missing::proxy_fence;
+    const bool frees = is_one_of(c.verdict, {Verdict::dealloc_live, Verdict::peer_lifecycle});
+    if (c.conflicts.empty() || !(frees || is_conflict(c))) return Missing::nothing;
+    return c.unordered ? Missing::order : kind_of_other(c) == AccessKind::order ? Missing::nothing : Missing::completion;
+  }
+  // The earlier access is asynchronous, and lacks its completion or any order at all.
+  static bool is_async(const Candidate& c) { return is_one_of_missing(missing(c)) && kind_of_other(c) != AccessKind::order; }
+  static bool is_one_of_missing(Missing what) { return what == Missing::completion || what == Missing::order; }
+  static AccessKind kind_of_other(const Candidate& c) { return c.conflicts.empty() ? AccessKind::order : c.conflicts.front().other.access.kind; }
+
+  // Whether both are completed by the same waits: wait::ld or wait::st of one warp, a commit of one thread.
+  static bool same_completion(const Candidate& a, const Candidate& b) {
+    if (!a.other || !b.other) return false;
+    const AccessKind kind = kind_of_other(a), other = kind_of_other(b);
+    if (is_tensor_core(kind)) return is_tensor_core(other) && a.other->lanes == b.other->lanes;
+    return kind == other && is_one_of_kinds(kind, {AccessKind::ld, AccessKind::st});
+  }
+  static bool is_one_of_kinds(AccessKind kind, std::initializer_list<AccessKind> list) { return std::find(list.begin(), list.end(), kind) != list.end(); }
+
+  // The pairs of instances of one candidate, by the warps that they belong to.
+  class Pairs {
+   public:
+    explicit Pairs(const Candidate& c) {
+      add(c.other_instance, c.at_instance);
+      for (std::size_t k = 0; k < c.more_at.size(); ++k) add(c.more_other[k], c.more_at[k]);
+    }
+    // Whether some pair (x1, y1) stands inside (x, y): x, ..., x1 in one warp and y1, ..., y in another. What orders the inner two
+    // orders the outer ones.
+    bool some_inside(const Instance& x, const Instance& y) const {
+      const auto found = pairs_.find({x.cta, x.warp, y.cta, y.warp});
+      return found != pairs_.end() && std::any_of(found->second.begin(), found->second.end(), [&](const auto& pair) {
+               return pair.first >= x.number && pair.second <= y.number;
+             });
+    }
+
+   private:
+    void add(const Instance& x, const Instance& y) {
+      auto& of_warps = pairs_[{x.cta, x.warp, y.cta, y.warp}];
+      const std::pair<std::uint32_t, std::uint32_t> pair{x.number, y.number};
+      const bool known = std::any_of(of_warps.begin(), of_warps.end(), [&](const auto& one) { return one.first >= pair.first && one.second <= pair.second; });
+      if (known) return;
+      std::erase_if(of_warps, [&](const auto& one) { return one.first <= pair.first && one.second >= pair.second; });
+      of_warps.push_back(pair);
+    }
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t, std::uint32_t>, std::vector<std::pair<std::uint32_t, std::uint32_t>>> pairs_;
+  };
+
+  // Of two pairs that lack the same between the same two warps, the outer one yields: what is missing inside is missing outside.
+  void pairs_yield_to_pairs_between() {
+    std::vector<std::size_t> told;
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (kept_[i] && missing(candidates_[i]) != Missing::nothing && candidates_[i].count <= candidates_[i].more_at.size() + 1) told.push_back(i);
+    constexpr std::size_t most = 256;
+    if (told.size() < 2 || told.size() > most) return;
+    std::vector<Pairs> pairs;
+    pairs.reserve(told.size());
+    for (std::size_t i : told) pairs.emplace_back(candidates_[i]);
+    const auto is_outside = [&](std::size_t outer, std::size_t inner) {
+      const Candidate& c = candidates_[told[outer]];
+      if (!pairs[inner].some_inside(c.other_instance, c.at_instance)) return false;
+      for (std::size_t k = 0; k < c.more_at.size(); ++k)
+        if (!pairs[inner].some_inside(c.more_other[k], c.more_at[k])) return false;
+      return true;
+    };
+    for (std::size_t outer = 0; outer < told.size(); ++outer) {
+      for (std::size_t inner = 0; inner < told.size(); ++inner) {
+        const Candidate &yields = candidates_[told[outer]], &stays = candidates_[told[inner]];
+        if (inner == outer || !kept_[told[inner]] || is_error(yields) > is_error(stays)) continue;
+        // Where the inner two are in no order at all, an asynchronous one has to be complete, too.
+        const bool alike = missing(yields) == missing(stays) || (missing(yields) == Missing::completion && missing(stays) == Missing::order);
+        if (!alike || kind_of_other(yields) == AccessKind::bulk) continue;
+        if (missing(yields) == Missing::completion && !same_completion(yields, stays)) continue;
+        if (!is_outside(outer, inner)) continue;
+        kept_[told[outer]] = false;
+        break;
+      }
+    }
+  }
+
+  // One statement that comes too early for several operations of one thread lacks one wait: it is told with the first of them in
+  // the program's text.
+  void one_wait_for_a_thread() {
+    std::map<std::tuple<std::string, Verdict, Missing, std::uint32_t, std::uint32_t>, std::size_t> first_of;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (!kept_[i] || !is_one_of(c.verdict, {Verdict::raw_mma, Verdict::war_mma}) || !c.other || !is_tensor_core(kind_of_other(c)) || !is_error(c)) continue;
+      const auto [known, made] = first_of.try_emplace({c.at.path, c.verdict, missing(c), c.other_instance.cta, c.other_instance.warp}, i);
+      if (made) continue;
+      const bool first = place(*c.other) < place(*candidates_[known->second].other);
+      kept_[first ? known->second : i] = false;
+      if (first) known->second = i;
+    }
+  }
+
+  // A lane whose address leaves the memory in one round uses a wrong address in the others, too: what it meets there is no fault
+  // of its own.
+  void lanes_with_a_wrong_address() {
+    std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, std::uint32_t> wrong;  // lanes, by statement, CTA, warp
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (kept_[i] && c.verdict == Verdict::out_of_bounds && is_error(c) && c.count <= 1 + c.more_at.size())
+        for (const Instance& one : all_at(c)) wrong[{c.at.path, one.cta, one.warp}] |= c.at.lanes;
+    }
+    if (wrong.empty()) return;
+    const auto all_wrong = [&](const Ref& ref, const std::vector<Instance>& instances) {
+      return !instances.empty() && std::all_of(instances.begin(), instances.end(), [&](const Instance& one) {
+               const auto lanes = wrong.find({ref.path, one.cta, one.warp});
+               return lanes != wrong.end() && (ref.lanes & ~lanes->second) == 0;
+             });
+    };
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (is_conflict(c.verdict) && (all_wrong(c.at, all_at(c)) || (c.other && all_wrong(*c.other, all_other(c))))) kept_[i] = false;
+    }
+  }
+
   // Rule 6: the missing wait::ld that lets cells be overwritten or freed is reported there.
   void registers_yield_to_cells() {
     const auto loads = instances([](const Candidate& c) { return is_one_of(c.verdict, {Verdict::war_ld, Verdict::dealloc_live}); },
                                  [](const Candidate& c) { return all_other(c); });
+    std::set<std::string> incomplete;  // statements
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (kept_[i] && missing(candidates_[i]) == Missing::completion && kind_of_other(candidates_[i]) == AccessKind::ld) incomplete.insert(candidates_[i].other->path);
     for (std::size_t i = 0; i < candidates_.size(); ++i) {
       const Candidate& c = candidates_[i];
       if (c.verdict != Verdict::read_before_wait) continue;
+      if (c.other && incomplete.count(c.other->path) != 0) kept_[i] = false;  // other rounds of one missing wait
       const auto mine = all_other(c);
       if (std::any_of(mine.begin(), mine.end(), [&](const Instance& one) { return loads.count(one) != 0; })) kept_[i] = false;
     }
@@ -271,6 +401,14 @@ class Resolver {
       const auto until = uncommitted.find(thread_of(c));
       const std::vector<Instance> freed = all_other(c);
       if (until != uncommitted.end() && std::all_of(freed.begin(), freed.end(), [&](const Instance& one) { return one.number <= until->second; })) kept_[i] = false;
+    }
+    // The same wait of another round.
+    std::set<std::pair<std::string, std::string>> incomplete;  // statement, operation
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (kept_[i] && is_conflict(candidates_[i]) && is_error(candidates_[i]) && is_async(candidates_[i])) incomplete.insert({candidates_[i].other->path, candidates_[i].other->op});
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (is_one_of(c.verdict, {Verdict::dealloc_live, Verdict::peer_lifecycle}) && missing(c) == Missing::completion && incomplete.count({c.other->path, c.other->op}) != 0) kept_[i] = false;
     }
   }
 
@@ -468,8 +606,14 @@ class Resolver {
       const auto [at, made] = strongest.try_emplace(*candidates_[i].barrier, candidates_[i].barrier_fault);
       if (!made) at->second = std::min(at->second, candidates_[i].barrier_fault);
     }
+    std::set<std::int64_t> sent_elsewhere;  // signals that were meant for a barrier here, in some CTA of the cluster
     for (std::size_t i = 0; i < candidates_.size(); ++i)
-      if (is_barrier_fault(i) && candidates_[i].barrier_fault > strongest.at(*candidates_[i].barrier)) kept_[i] = false;
+      if (is_barrier_fault(i) && is_error(candidates_[i]) && candidates_[i].verdict == Verdict::mbar_target) sent_elsewhere.insert(candidates_[i].barrier->offset);
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      if (!is_barrier_fault(i)) continue;
+      const bool follows = candidates_[i].barrier_fault > BarrierFault::object && sent_elsewhere.count(candidates_[i].barrier->offset) != 0;
+      if (follows || candidates_[i].barrier_fault > strongest.at(*candidates_[i].barrier)) kept_[i] = false;
+    }
   }
 
   // Rule 7: a conflict between what was handed over through a faulty barrier and what came behind a wait on it is that fault. But
@@ -531,6 +675,37 @@ class Resolver {
       }
       kept_[i] = false;
     }
+  }
+
+  // What one thread has initialised is published by one fence and one barrier: without them every use of its barriers comes too
+  // early. Told for the first that it has initialised.
+  void one_publication_of_the_inits() {
+    std::map<std::tuple<std::uint32_t, std::uint32_t, std::uint32_t>, std::size_t> first_of;
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (!is_barrier_fault(i) || c.verdict != Verdict::mbar_uninit || !c.other || c.other->op != "mbarrier.init" || c.at.op == "mbarrier.init") continue;
+      const auto [known, made] = first_of.try_emplace({c.other_instance.cta, c.other_instance.warp, c.other->lanes}, i);
+      if (made) continue;
+      const Candidate& told = candidates_[known->second];
+      const bool first = std::tuple(place(*c.other), place(c.at)) < std::tuple(place(*told.other), place(told.at));
+      kept_[first ? known->second : i] = false;
+      if (first) known->second = i;
+    }
+  }
+
+  // What a refused alloc has got all the same is no leak; nor is what a dealloc that waits for its peer was to free (rule 4).
+  void leak_yields_to_causes() {
+    const auto refused = instances([](const Candidate& c) { return is_one_of(c.verdict, {Verdict::alloc_permit, Verdict::alloc_size}); }, [](const Candidate& c) { return all_at(c); });
+    drop_covered(Verdict::alloc_leak, refused, [](const Candidate& c) { return all_at(c); });
+    std::set<std::uint32_t> blocked;  // CTAs
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (!kept_[i] || c.blocked_ctas.empty()) continue;
+      for (const Ref* ref : {&c.at, c.other ? &*c.other : &c.at})
+        if (ref->op == "tcgen05.dealloc") blocked.insert({ref->cta, ref->cta ^ 1u});
+    }
+    for (std::size_t i = 0; i < candidates_.size(); ++i)
+      if (candidates_[i].verdict == Verdict::alloc_leak && blocked.count(candidates_[i].at.cta) != 0) kept_[i] = false;
   }
 
   // An alloc that waits for columns that somebody has left behind: the leak is the fault.

@@ -149,8 +149,8 @@ Effect load(const BulkCopy& op, Warp& warp, const Side& own, const Side& src, st
     record = bulk_record(warp, dst.id, cta->index, agent, number);
     of_barrier.last_record = record;
     const bool valid = use_mbarrier(warp, *cta, offset, record);
-    const std::uint32_t read = bulk_record(warp, src.id, cta->index, agent, number);
     if (cta != &warp.cta) cta->remote.push_back(record);
+    const std::uint32_t read = bulk_record(warp, src.id, cta->index, agent, number);
     const bool read_fine = check_async_bytes(warp, bytes_of(src), {{src.first, src.count}}, Warp::Touch::read, read);
     const bool write_fine = check_async_bytes(warp, bytes_of(dst), {{dst.first, dst.count}}, Warp::Touch::write, record);
     copy_flags(dst, src, !read_fine || !write_fine);

@@ -211,7 +211,9 @@ void check_range_of_tx(Machine& machine, Cta& owner, std::int64_t offset, Mbarri
 }
 
 HandedOver& arriving_from(const Machine& machine, const Cta& owner, Mbarrier& barrier, const Signal& signal) {
-  const bool own = machine.accesses[signal.record].cta == owner.index;
+  // A commit has neither a .sem nor a scope to choose (PTX 9.7.16.12.1): it reaches the threads of every CTA that it signals.
+  const Access& access = machine.accesses[signal.record];
+  const bool own = access.cta == owner.index || std::holds_alternative<TcgenCommit>(std::get<MachineOps::Any>(machine.program.steps[access.step].stmt->node));
   HandedOver& handed = barrier.arriving[static_cast<std::size_t>(own ? From::own_cta : signal.cta_scope ? From::other_cta_narrow : From::other_cta)];
   handed.any = true;
   return handed;

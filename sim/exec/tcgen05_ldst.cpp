@@ -243,6 +243,7 @@ struct Checked {
   CellMove move;
   bool fine = false;      // no finding about the address: the access counts
   bool in_range = false;  // the move can be made at all
+  std::optional<std::uint32_t> near;    // bits outside the fields: some cells of the allocation that holds this column were meant
   bool refused = false;   // the address is that of a refused alloc: it stands for no cells
   std::uint32_t intended_quadrant = 0;  // that the address names
 };
@@ -272,6 +273,7 @@ Checked check_address(Warp& warp, const TmemAddr& operand, Shape shape, int num,
   const auto check_part = [&](std::uint32_t part) {
     const std::uint32_t l = tcgen05::lane_of(part), c = tcgen05::column_of(part);
     if (part & ~tcgen05::address_mask) {
+      checked.near = c % tcgen05::columns;
       fault(warp.candidate(Verdict::taddr_bits, fmt::format("address {:#010x} has bits outside lane (22:16) and column (8:0)", part)));
     } else if (c + columns > tcgen05::columns) {
       fault(at_cells(warp, Verdict::out_of_bounds, fmt::format("columns {} to {} leave the 512 of tensor memory", c, c + columns - 1), l, lanes, c, columns));
@@ -321,11 +323,14 @@ Checked check_address(Warp& warp, const TmemAddr& operand, Shape shape, int num,
 
 // The cells that a faulty store was meant for: nobody is told that they were never written.
 void mark_intended(Warp& warp, const Checked& checked) {
-  for (std::uint32_t b = 0; b < checked.move.cells.boxes; ++b) {
+  auto& quadrant = warp.sm().cells().state[checked.intended_quadrant];
+  for (std::uint32_t b = 0; checked.in_range && b < checked.move.cells.boxes; ++b) {
     const SlabBox& box = checked.move.cells.box[b];
-    for (std::uint32_t column = box.column; column < box.column + box.columns; ++column)
-      warp.sm().cells().state[checked.intended_quadrant][column].bad |= lane_mask(box);
+    for (std::uint32_t column = box.column; column < box.column + box.columns; ++column) quadrant[column].bad |= lane_mask(box);
   }
+  const Allocation* near = checked.near ? warp.sm().allocator.holding(*checked.near) : nullptr;
+  if (!near || near->cta != warp.cta.index) return;
+  for (std::uint32_t column = near->base; column < near->base + near->columns; ++column) quadrant[column].bad |= ~quadrant[column].low;
 }
 
 // What the author says the instruction moves, against what it moves. True: they differ, and that has been told.
@@ -441,7 +446,8 @@ Flight issue(const TcgenSt& op, Warp& warp) {
   Flight flight{Async::st, record, number, {}, false};
   flight.complete = [](Machine&, WarpState&) {};
   if (!checked.in_range) {
-    if (!checked.refused) spoil_unwritten(warp.machine, warp.cta);
+    if (checked.near) mark_intended(warp, checked);
+    else if (!checked.refused) spoil_unwritten(warp.machine, warp.cta);
     return flight;
   }
   const bool good = checked.fine && check_allocated(warp, move.cells);

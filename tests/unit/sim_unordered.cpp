@@ -58,7 +58,8 @@ TEST_CASE("of several writes before or behind an unordered read the last is told
     INFO(late);
     CHECK(verdicts(late + store("put") + store("over") + load("get")) == "raw-st get < over");
     CHECK(verdicts(late + store("put") + store("over") + load("get") + load("again")) == "raw-st get < over");
-    CHECK(verdicts(late + store("put", 0, 2) + store("over", 0, 1) + load("get", 2)) == "raw-st get < put; raw-st get < over");
+    // Whatever orders the last store of a warp orders its earlier ones, in other cells, too.
+    CHECK(verdicts(late + store("put", 0, 2) + store("over", 0, 1) + load("get", 2)) == "raw-st get < over");
   }
 }
 
