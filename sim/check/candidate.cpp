@@ -44,6 +44,8 @@ void count_in(Candidate& known, Candidate& more) {
   ++known.count;
   for (Conflict& conflict : more.conflicts)
     if (known.conflicts.size() < most_conflicts && std::none_of(known.conflicts.begin(), known.conflicts.end(), [&](const Conflict& one) { return alike(one, conflict); })) known.conflicts.push_back(std::move(conflict));
+  for (const Instance& one : more.after)
+    if (known.after.size() < most_instances && std::find(known.after.begin(), known.after.end(), one) == known.after.end()) known.after.push_back(one);
   if (known.more_at.size() >= most_instances) return;
   known.more_at.push_back(more.at_instance);
   known.more_other.push_back(more.other_instance);

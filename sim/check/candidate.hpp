@@ -86,6 +86,7 @@ struct Candidate {
   bool lacks_wait = false;                  // filled in at the end: one of these mbarriers is never waited for by anybody
   std::uint64_t count = 1;
   std::vector<Instance> more_at, more_other;  // of the repeats (bounded)
+  std::vector<Instance> after;                // of dealloc-live: accesses that the told one, or a repeat, comes after (bounded)
   std::vector<std::optional<Instance>> more_origins;
 };
 

@@ -330,6 +330,27 @@ void check_tmem(Warp& warp, Cta& cta, std::span<const SlabBox> cells, TmemUse us
   checker.finish();
 }
 
+namespace {
+
+// What orders the later of two accesses before the dealloc orders the earlier one, too: `found`, about an access of this warp, is
+// told of those that it comes after.
+void note_freed_under(Warp& warp, Sm& sm, const Instance& freed_by, const Instance& access, std::uint32_t lanes, Candidate* found) {
+  constexpr std::size_t most = 256;
+  const auto knows = [&](const Sm::FreedUnder& earlier) {
+    for (const ViewGroup& group : warp.state.views)
+      for (std::uint32_t rest = (group.lanes & warp.lanes) != 0 ? earlier.lanes : 0; rest != 0; rest &= rest - 1)
+        if (group.views.any.order(earlier.access.cta, earlier.access.warp, static_cast<std::uint32_t>(std::countr_zero(rest))) >= earlier.access.number) return true;
+    return false;
+  };
+  if (found != nullptr)
+    for (const Sm::FreedUnder& earlier : sm.freed_under)
+      if (earlier.freed_by == freed_by && earlier.access != access && knows(earlier)) found->after.push_back(earlier.access);
+  if (sm.freed_under.size() >= most) sm.freed_under.erase(sm.freed_under.begin());
+  sm.freed_under.push_back({freed_by, access, lanes});
+}
+
+}  // namespace
+
 void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation) {
   const Tmem& tmem = warp.machine.sms[cta.sm].cells();
   AccessTable& table = warp.machine.accesses;
@@ -344,6 +365,7 @@ void check_dealloc(Warp& warp, const Cta& cta, const Allocation& allocation) {
       found.conflicts.push_back({{warp.describe(), true, true}, {x, !x_writes || x.updates, x_writes}, {}});
       found.unordered = !warp.happened_before(Sight::any, x_record, x.lanes, warp.lanes, true);
       if (found.verdict == Verdict::dealloc_live) excuse_consumed(warp, x, found);
+      note_freed_under(warp, warp.sm(), warp.instance(), {x.cta, x.warp, x.number}, x.lanes, nullptr);
       found.where.space = "tmem";
       found.where.sm = cta.sm;
       found.where.cta = cta.index;
@@ -419,6 +441,7 @@ bool check_column(Warp& warp, Cta& cta, std::uint32_t column, std::span<const Sl
   if (freed_meanwhile(warp, cta, column)) {
     found = warp.candidate(Verdict::dealloc_live, "nothing orders the access before the dealloc of its columns", history.freed_by);
     swap_sides(found);  // always the dealloc
+    note_freed_under(warp, sm, warp.machine.instance_of(history.freed_by), warp.instance(), warp.lanes, &found);
   } else if (was_freed) {
     found = warp.candidate(Verdict::unallocated_access, fmt::format("column {} has been freed", column), history.freed_by);
   } else if (own) {

@@ -414,6 +414,16 @@ class Resolver {
 
   // Whatever orders the last access of a warp before the dealloc orders the earlier ones, too.
   void dealloc_names_the_last_access() {
+    std::set<std::pair<std::string, Instance>> earlier;  // accesses that another told one comes after, by dealloc statement
+    for (const Candidate& c : candidates_)
+      if (c.verdict == Verdict::dealloc_live)
+        for (const Instance& one : c.after) earlier.insert({c.at.path, one});
+    for (std::size_t i = 0; i < candidates_.size(); ++i) {
+      const Candidate& c = candidates_[i];
+      if (!kept_[i] || !is_one_of(c.verdict, {Verdict::dealloc_live, Verdict::peer_lifecycle}) || !c.other) continue;
+      const std::vector<Instance> freed = all_other(c);
+      if (std::all_of(freed.begin(), freed.end(), [&](const Instance& one) { return earlier.count({c.at.path, one}) != 0; })) kept_[i] = false;
+    }
     std::map<std::tuple<std::string, std::uint32_t, std::uint32_t>, std::uint32_t> last;  // by dealloc statement and warp
     const auto for_each_pair = [](const Candidate& c, auto&& visit) {
       visit(c.at_instance, c.other_instance);

@@ -238,6 +238,12 @@ struct Sm {
   std::unique_ptr<Tmem> tmem;            // made by the first alloc or access
   std::array<GranuleHistory, Allocator::granules> history{};
   std::vector<std::uint32_t> ctas;       // resident, in the grid
+  // Accesses to columns that have been freed without an order to them: the last (bounded).
+  struct FreedUnder {
+    Instance freed_by, access;
+    std::uint32_t lanes = 0;
+  };
+  std::vector<FreedUnder> freed_under;
   Tmem& cells() {
     if (!tmem) tmem = std::make_unique<Tmem>();
     return *tmem;

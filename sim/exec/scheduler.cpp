@@ -118,14 +118,15 @@ bool Machine::waits_for_election(const WarpState& warp, const LaneGroup& group) 
 
 // The ready group with the smallest counter; one that has just taken a backward branch comes after the others.
 LaneGroup* Machine::pick_group(WarpState& warp) {
+  for (LaneGroup& group : warp.groups) {
+    if (group.state != LaneGroup::State::sleeping || group.wake > now) continue;
+    group.state = LaneGroup::State::ready;
+    ++group.pc;
+  }
   if (warp.groups.size() > 1) merge_groups(warp);
   LaneGroup* best = nullptr;
   bool any_ready = false;
   for (LaneGroup& group : warp.groups) {
-    if (group.state == LaneGroup::State::sleeping && group.wake <= now) {
-      group.state = LaneGroup::State::ready;
-      ++group.pc;
-    }
     if (group.state != LaneGroup::State::ready || is_held(warp, group) || waits_for_election(warp, group)) continue;
     any_ready = true;
     if (group.yielded) continue;

@@ -169,3 +169,13 @@ TEST_CASE("half of a pair's dealloc is missing: the wait for it is told, and no 
   CHECK(findings_everywhere(pair("cta 0 warp 0")) == "deadlock free");
   CHECK(findings_everywhere(pair("cta 1 warp 0")) == "deadlock free");
 }
+
+TEST_CASE("a dealloc that nothing orders after a store and the load behind it: the load is told, whenever the dealloc comes") {
+  const auto program = [](std::string_view before_free) {
+    return kernel(alloc + inits + begin + store("warps 0..3") + wait_st + "@warps 0..3 barrier.sync id=1 count=256 @warps 4..7 barrier.sync id=1 count=256 " + load("warps 4..7") + wait_ld +
+                  std::string(before_free) + "free: @warp 8 tcgen05.dealloc slot=slot cols=64", "warps=9");
+  };
+  CHECK(findings_everywhere(program(" barrier.sync ")).find("dealloc-live") == std::string::npos);
+  CHECK(findings_everywhere(program("")).find("dealloc-live free < get") != std::string::npos);
+  CHECK(findings_everywhere(program("")).find("free < put") == std::string::npos);
+}

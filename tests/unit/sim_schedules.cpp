@@ -286,3 +286,9 @@ TEST_CASE("A thread that spins on a flag does not keep a copy back") {
     CHECK(open(outcome) == "s/l");
   }
 }
+
+TEST_CASE("A delay decides nothing, wherever it stands") {
+  const std::string late = "@warp 1 if lane == 0 { @warp 1 delay 3 } @warp 1 tcgen05.wait::st";
+  CHECK(findings_everywhere(kernel(late)) == "");
+  CHECK(findings_everywhere(kernel("@warp 1 if lane < 8 { @warp 1 if lane < 4 { @warp 1 delay 5 } } @warp 1 tcgen05.wait::st")) == "");
+}
