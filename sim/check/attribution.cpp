@@ -79,6 +79,11 @@ class Attribution {
         for (const Object& place : never_made_)  // they hand over nothing, and whoever waits there goes on without it
           if (has_waited(conflict.at.access, *place.barrier) || has_waited(conflict.other.access, *place.barrier)) conflict.explained_by.push_back(place.key);
       }
+      if (readers_are_missing(candidate)) {
+        candidate.verdict = Verdict::mbar_count;
+        candidate.message = "the writer has waited on a barrier on which other readers have arrived, and this one does not arrive";
+        continue;
+      }
       if (candidate.lacks_wait) continue;
       for (const Conflict& conflict : candidate.conflicts) {
         auto wait = wait_on_new_object(conflict.at, conflict.other);
@@ -90,6 +95,30 @@ class Attribution {
   }
 
  private:
+  // 14.5, mbar-count by attribution: who overwrites has waited for other readers, and the count leaves this one out.
+  bool readers_are_missing(const Candidate& candidate) const {
+    if (candidate.conflicts.empty() || is_ordered(candidate.verdict) || candidate.verdict == Verdict::dealloc_live || candidate.verdict == Verdict::peer_lifecycle) return false;
+    return std::all_of(candidate.conflicts.begin(), candidate.conflicts.end(), [&](const Conflict& conflict) {
+      const bool at_reads = reads_alone(conflict.at);
+      if (at_reads == reads_alone(conflict.other)) return false;
+      const Access& reader = (at_reads ? conflict.at : conflict.other).access;
+      const Access& writer = (at_reads ? conflict.other : conflict.at).access;
+      return std::any_of(objects_.begin(), objects_.end(), [&](const Object& object) { return has_waited(writer, *object.barrier) && leaves_out(object, reader); });
+    });
+  }
+
+  // Warps that read by the same statement arrive on the barrier; the reader's does not.
+  bool leaves_out(const Object& object, const Access& reader) const {
+    bool others = false;
+    for (std::uint32_t record : object.barrier->first_arrivals) {
+      const Access& arrival = machine_.accesses[record];
+      if (arrival.cta == reader.cta && arrival.warp == reader.warp) return false;
+      const bool reads_too = lanes_of(machine_.program.steps[reader.step].where, arrival.cta, arrival.warp) != 0;
+      others = others || (arrival.cta == reader.cta && reads_too);
+    }
+    return others && !includes(object.handed_over, reader);
+  }
+
   static bool reads_alone(const ConflictSide& side) { return side.reads && !side.writes; }
 
   // `before` was to be handed to `after` by a barrier. False: there are such barriers, and `after` has waited for none of them.

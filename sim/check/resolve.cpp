@@ -23,7 +23,8 @@ bool is_conflict(Verdict verdict) {
 
 // Order that only a narrow scope gives: told beside whatever else is wrong, and the cause of nothing.
 bool is_about_scope(const Candidate& c) { return c.decided_by == Switch::scope_check; }
-bool is_conflict(const Candidate& c) { return is_conflict(c.verdict) && !is_about_scope(c); }
+// A race that is told at the count of a barrier is still one.
+bool is_conflict(const Candidate& c) { return (is_conflict(c.verdict) || (c.verdict == Verdict::mbar_count && !c.conflicts.empty())) && !is_about_scope(c); }
 
 std::vector<Instance> all_at(const Candidate& c) {
   std::vector<Instance> all{c.at_instance};

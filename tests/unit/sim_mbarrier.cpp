@@ -303,6 +303,17 @@ TEST_CASE("a copy that overwrites its own of the round before is told where nobo
   CHECK(findings_everywhere(program(wait, "", " sem=relaxed")) == "smem-race copy < copy");
 }
 
+TEST_CASE("mbar-count by attribution: the writer waits for readers, and one of them is left out") {
+  const auto program = [](int count, std::string_view arriving, std::string_view last) {
+    return with_bar(fmt::format("j: @warp 0 lane 0 mbarrier.init bar=bar[1] count={} barrier.sync put: @warp 0 st dst=S[lane] src=R.r[0] bytes=4 @warp 0 mbarrier.arrive bar=bar[0] "
+                                "@warps 1..3 mbarrier.try_wait bar=bar[0] parity=0 get: @warps 1..3 ld dst=R.r[8] src=S[lane] bytes=4 @warps 1..3 bar.warp.sync "
+                                "left: @{} elect mbarrier.arrive bar=bar[1] @warp 0 mbarrier.try_wait bar=bar[1] parity=0 @warp 0 bar.warp.sync {} over: @warp 0 st dst=S[lane] src=R.r[0] bytes=4",
+                                count, arriving, last), 32);
+  };
+  CHECK(findings_everywhere(program(3, "warps 1..3", "")) == "");
+  CHECK(findings_everywhere(program(2, "warps 1..2", "")) == "mbar-count get < over");
+}
+
 TEST_CASE("one lane that waits for ever while its warp has gone on to a barrier") {
   const auto program = [](std::string_view signal, int count = 1) {
     return with_bar(fmt::format("{} w: @warp 1 lane 0 mbarrier.try_wait bar=bar[0] parity=0 end: barrier.sync", signal), count);
