@@ -7,6 +7,7 @@
 
 #include <fmt/format.h>
 
+#include "ir/tcgen05.hpp"
 #include "report/compare.hpp"
 #include "report/status.hpp"
 #include "report/text.hpp"
@@ -68,6 +69,23 @@ std::string outcome_text(const report::RunResult& result) {
   const bool mismatch = result.mismatch() != nullptr;
   if (mismatch) parts.push_back("mismatch");
   return parts.empty() ? std::string(report::name(result.status)) : fmt::format("{}", fmt::join(parts, ", "));
+}
+
+// Whether the buffers of tensor memory lie in its columns. A plan that does not fit is a finding before anything runs, even where
+// nothing that is to reach the other columns can be lowered.
+bool plan_fits(const Kernel& kernel) {
+  return std::all_of(kernel.buffers.begin(), kernel.buffers.end(), [](const Buffer& buffer) {
+    return buffer.space != Space::tmem || buffer.base.value_or(0) + buffer.column + tmem_columns(buffer) <= tcgen05::columns;
+  });
+}
+
+void leave_out_tiles(Body& body) {
+  std::erase_if(body, [](const Stmt& stmt) { return std::holds_alternative<TileOps::Any>(stmt.node); });
+  for (Stmt& stmt : body) {
+    if (auto* loop = std::get_if<For>(&stmt.node)) leave_out_tiles(loop->body);
+    if (auto* loop = std::get_if<While>(&stmt.node)) leave_out_tiles(loop->body);
+    if (auto* branch = std::get_if<If>(&stmt.node)) leave_out_tiles(branch->then), leave_out_tiles(branch->otherwise);
+  }
 }
 
 // One scenario, ready to run.
@@ -186,8 +204,10 @@ report::RunResult run_scenario(const Scenario& scenario, const std::string& file
     result.seed = how.seed;
     result.kernel = std::make_shared<const Kernel>(scenario.kernel);
 
-    const auto machine = std::make_shared<const Kernel>(kernel_after("lower", scenario));
-    const Program program = decode(machine);
+    const bool fits = plan_fits(scenario.kernel);
+    Kernel lowered = fits ? kernel_after("lower", scenario) : scenario.kernel;
+    if (!fits) leave_out_tiles(lowered.body);
+    const Program program = decode(std::make_shared<const Kernel>(std::move(lowered)));
     Pipeline(scenario, program, how, options).run(result);
   } catch (const lower::Refused& refused) {
     result.unsupported = without_line_end(refused.text());

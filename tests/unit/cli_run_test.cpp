@@ -1,6 +1,8 @@
 // The command as a user meets it: exit codes, formats, files.
 #include <cstring>
 
+#include <fmt/format.h>
+
 #include <nlohmann/json.hpp>
 
 #include "ir/npy.hpp"
@@ -179,4 +181,31 @@ TEST_CASE("A printed kernel runs like its scenario") {
     INFO(again.output);
     CHECK(again.exit_code == 0);
   }
+}
+
+TEST_CASE("A plan that does not fit is a finding, though nothing that reaches its columns can be lowered") {
+  const Workplace workplace;
+  const auto run = [&](int column) {
+    workplace.folder().write("plan.yaml", fmt::format(R"(tmemsim: 1
+scenario: plan
+launch: {{warps: 4}}
+buffers:
+  slot: {{space: shared, dtype: u32, shape: [1]}}
+  X: {{space: tmem, dtype: f32, shape: [128, 8], base: slot, col: {}, layout: "S[(128,8):(1@TLane,1@TCol)]"}}
+  r: {{space: local, dtype: f32, shape: [128, 8], layout: "S[(128,8):(1@tid_in_wg,1)]"}}
+program:
+  - {{at: warp 0, do: tcgen05.alloc, slot: slot, cols: 512}}
+  - {{at: cta, do: barrier}}
+  - {{at: cta, do: fill, dst: r, src: 2}}
+  - {{at: warpgroup 0, do: copy_async, dst: X, src: r}}
+  - {{at: cta, do: tcgen05.wait.st}}
+  - {{at: cta, do: barrier}}
+  - {{at: warp 0, do: tcgen05.dealloc, slot: slot, cols: 512}}
+)", column));
+    return workplace.run("tmemsim run plan.yaml");
+  };
+  const Ran past = run(508);
+  CHECK(past.exit_code == 1);
+  CHECK(past.output.find("alloc-capacity") != std::string::npos);
+  CHECK(run(504).exit_code == 0);
 }
